@@ -13,7 +13,7 @@ from tests.ports import reserve_port
 
 @pytest.fixture
 def body() -> dict[str, Any]:
-    """A good request to create a project, on the smallest plan."""
+    """A valid request to create a project, on the smallest plan."""
     return PROJECT | {"plan": "free"}
 
 

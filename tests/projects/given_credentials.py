@@ -6,7 +6,7 @@ from tests.projects.gateway.entries import digest
 
 
 def credentials_of(engine: MemoryEngine, project: Project) -> dict[str, str]:
-    """By the names of the files. Not those whose virtual ones are void, or none that the gateway knows."""
+    """By the names of the files. Leaves out virtual ones that are void or unknown to the gateway."""
     files = engine.secrets_of(project.container_name)
     entry = engine.gateway_program.entries.get(str(project.pk))
     bot, provider = ((entry or {}).get(name) or {} for name in ("telegram", "provider"))

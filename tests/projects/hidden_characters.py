@@ -1,4 +1,4 @@
-"""Characters that nobody sees, or that change the direction of text."""
+"""Characters that are invisible, or that change the direction of text."""
 
 import unicodedata
 from collections.abc import Iterator
@@ -24,9 +24,9 @@ def hidden() -> Iterator[str]:
 
 @cache
 def sample() -> list[str]:
-    """All control and format characters, and of the others the ends of each row of neighbours.
+    """Returns all control and format characters, and of the others the ends of each range of neighbours.
 
-    To find them takes a second of a processor, which a process does without that only collects tests.
+    Finding them takes a second of processor time, so a process that only collects tests does not.
     """
     every = sorted(set(hidden()))
     ends = {each for pair in pairwise(every) if ord(pair[1]) - ord(pair[0]) > 1 for each in pair}

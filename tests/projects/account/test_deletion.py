@@ -141,7 +141,7 @@ def test_one_of_two_deletions_at_once_succeeds(alice: User) -> None:
 
 
 def test_a_running_deploy_leaves_nothing_behind(alice: User, engine: MemoryEngine) -> None:
-    """The account is closed when the deploy has its row, and before its container is made."""
+    """The account is closed when the deploy has its row, and before its container is created."""
     client = browser_of(alice)
 
     def close(*_: Any) -> None:
@@ -157,7 +157,7 @@ def test_a_running_deploy_leaves_nothing_behind(alice: User, engine: MemoryEngin
 
 
 def test_a_deploy_without_a_row_yet_creates_none(alice: User, engine: MemoryEngine) -> None:
-    """The account is gone when the deploy has asked what it needs to know."""
+    """The account is gone when the deploy has made its calls to outside servers."""
     client, api = browser_of(alice), api_of(alice)
 
     def close(*_: Any) -> None:
@@ -181,7 +181,7 @@ def test_a_closed_account_starts_nothing(alice: User) -> None:
 @pytest.mark.parametrize("again", [{"is_active": True}, {"is_staff": True}, {"is_superuser": True}, {}])
 def test_a_reactivated_user_or_a_staff_member_is_kept(alice: User, again: dict[str, bool]) -> None:
     User.objects.filter(pk=alice.pk).update(**{"is_active": False, "closed_at": clock.now(), **again})
-    if not again:  # was of the staff meanwhile
+    if not again:  # became one of the staff meanwhile
         LogEntry.objects.create(user=alice, action_flag=CHANGE, object_repr="x")
     finish_closed_accounts()
     assert not carry_on(alice, ITSELF)

@@ -76,7 +76,9 @@ def test_every_reader_is_audited_once_an_hour(
 
     assert [notes(), notes()] == [1, 0]
     began = clock.now()
-    monkeypatch.setattr(dashboard_sessions, "clock", SimpleNamespace(now=timezone.now))  # the session goes on meanwhile
+    monkeypatch.setattr(
+        dashboard_sessions, "clock", SimpleNamespace(now=timezone.now)
+    )  # the session continues meanwhile
     for later, noted in ((59, 0), (61, 1), (62, 0), (-60, 1)):
         monkeypatch.setattr(clock, "now", lambda later=later: began + timedelta(minutes=later))
         assert notes() == noted, later

@@ -73,7 +73,7 @@ def test_the_overview_does_not_ask_the_engine(admin: Client, fleet: list[Project
 def test_the_overview_needs_the_same_number_of_queries_for_many_projects(
     admin: Client, alice: User, fleet: list[Project], engine: MemoryEngine
 ) -> None:
-    page_of(admin)  # what is read once
+    page_of(admin)  # queries that are made once
     counts = []
     for number in (10, 11, 12):
         deploy_named(alice, f"Pilot {number}", number)

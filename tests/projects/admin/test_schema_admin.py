@@ -1,4 +1,4 @@
-"""The settings of an agent type by a form in the admin, in place of their JSON Schema."""
+"""The settings of an agent type in a form of the admin, instead of their JSON Schema."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Staff say why they suspend a project, and its owner reads it."""
+"""Staff give a reason for a suspension, and the project's owner reads it."""
 
 from typing import Any
 

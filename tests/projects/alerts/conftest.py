@@ -21,7 +21,7 @@ from tests.fakes.messages import Answer, Request
 
 
 class Receiver(FakeServer):
-    """Takes webhooks, each as its headers and its body, and answers `status`."""
+    """Receives webhooks, each as its headers and its body, and answers `status`."""
 
     status = 204
 
@@ -47,7 +47,7 @@ def receiver(settings: Any) -> Iterator[Receiver]:
 
 @pytest.fixture
 def beat(db: None) -> Callable[[], None]:
-    """A round of the watcher, and a look of the thread, which sends here one after the other."""
+    """A round of the watcher, and a check of the thread, which sends one message after another here."""
     deliveries = DeliveryThreads(run=lambda work: work())
     open_cursor()
 
@@ -57,7 +57,7 @@ def beat(db: None) -> Callable[[], None]:
         leader_beat("tests", clock.now())
         troubles.note_troubles()
         read_events(open_cursor())
-        for _ in range(4):  # one message of each way at a look
+        for _ in range(4):  # one message per channel at each check
             deliveries.send_due()
 
     return step

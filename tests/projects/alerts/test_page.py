@@ -101,7 +101,7 @@ def test_the_bot_of_an_agent_and_a_wrong_one_are_refused(
 
 
 def test_the_chat_is_found_behind_many_messages(page: Client, project: Project, telegram: FakeTelegram) -> None:
-    """Of the agent's bot nothing is read: its messages would be lost."""
+    """Nothing is read from an agent's bot, because its messages would be lost."""
     page.post("/settings/alerts/telegram", {"do": "save", "telegram-token": TOKEN, "telegram-kinds": KINDS})
     channels = AlertChannel.objects.filter(way=Way.TELEGRAM)
     for text, number in (("short", 120), ("long " * 800, 30)):

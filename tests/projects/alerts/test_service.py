@@ -123,7 +123,7 @@ def test_each_service_problem_is_reported_once_at_its_beginning_and_end(
 
 
 def _look() -> None:
-    """What the watcher does beside its rounds."""
+    """Does what the watcher does besides its rounds."""
     note_service()
     DeliveryThreads(run=lambda work: work()).send_due()
 

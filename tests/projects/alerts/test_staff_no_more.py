@@ -39,6 +39,6 @@ def test_pending_service_alerts_do_not_reach_former_staff(ada: User, receiver: R
     assert (receiver.taken, OutgoingMail.objects.count()) == ([], 0)
     assert "It is held" in page
     assert "It is held" not in browser_of(ada).get("/settings/alerts").content.decode()
-    deliver(waiting)  # as a moment before the rights were taken
+    deliver(waiting)  # the situation just before the rights were taken away
     assert send_mails()
     assert (mail.outbox, OutgoingMail.objects.get().state) == ([], MailState.NOT_NEEDED)

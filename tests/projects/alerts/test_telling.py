@@ -51,7 +51,7 @@ def test_a_crash_and_its_outcome_are_sent_signed(
     assert receiver.bodies[0]["data"]["sentence"] == "Crashed"
     engine.report(project.container_name, AgentState.RUNNING)
     beat()
-    assert len(receiver.taken) == 1  # well, and not yet for long
+    assert len(receiver.taken) == 1  # well, and not for long yet
     _pass(monkeypatch, troubles.WELL_FOR + timedelta(seconds=1))
     beat()
     assert _kinds(receiver) == ["crash", "recovery"]
@@ -102,7 +102,7 @@ def test_a_repeated_problem_is_reported_once_an_hour(
 def test_a_flapping_tool_server_is_reported_once_a_day(
     project: Project, owner: User, secret: str, receiver: Receiver, beat: Beat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """That it lets the agent in again is said once, too, and other trouble each time."""
+    """That it admits the agent again is also reported once, and other trouble each time."""
     choose_kinds(user=owner, way=Way.WEBHOOK, kinds=[AlertKind.CRASH, AlertKind.DEGRADED, AlertKind.RECOVERY])
     for code in [*["tools_refused"] * 3, "provider_down", *["tools_refused"] * 2]:
         for action, outcome in ((DEGRADED, code), (RECOVER, "done")):
@@ -163,7 +163,7 @@ def test_after_a_kill_a_message_is_sent_again_with_the_same_id(
 def test_a_slow_receiver_delays_nobody_else(
     project: Project, owner: User, secret: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All who were slow together hold fewer places than there are, and stand in nobody's way at a look."""
+    """All slow receivers together use fewer places than there are, and delay no other at a check."""
     monkeypatch.setattr(delivery_threads, "BATCH", 4)
     begun: list[Any] = []
     deliveries = DeliveryThreads(run=begun.append)

@@ -14,7 +14,7 @@ ACTOR = Actor(label="new@example.com", source="session")
 
 
 def closed(user: User) -> None:
-    """As every plan but the default one begins."""
+    """Every plan except the default one starts like this."""
 
 
 def open_to_all(user: User) -> None:
@@ -73,7 +73,7 @@ def by_dashboard(user: User, number: int) -> int:
 
 
 def changed_by_api(user: User, number: int) -> int:
-    """A project on another plan that is to move to this one."""
+    """Returns the answer to moving a project on another plan to this one."""
     status = api_of(user).patch(f"/api/projects/{_on_free(user, number).pk}", {"plan": "pro"}).status_code
     return 201 if status == 200 else int(status)
 

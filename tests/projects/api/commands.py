@@ -1,4 +1,4 @@
-"""Commands to Alice's project, and what the engine was told to do for them."""
+"""Commands to Alice's project, and what they told the engine to do."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -21,7 +21,7 @@ def deploys(engine: MemoryEngine) -> int:
 
 
 def in_flight(project: Project, operation: str, *, seconds: float = 60) -> None:
-    """As if another request were carrying it out."""
+    """Another request seems to be carrying out this operation."""
     deadline = timezone.now() + timedelta(seconds=seconds)
     Project.objects.filter(pk=project.pk).update(
         operation=operation, operation_id="11111111-1111-4111-8111-111111111111", operation_deadline=deadline

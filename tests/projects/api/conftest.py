@@ -17,7 +17,7 @@ from tests.projects.api.sending import Sender, everything
 
 @pytest.fixture
 def nothing_comes_of_it(project: Project, engine: MemoryEngine) -> Iterator[None]:
-    """Alice has one project. Fails the test whose requests change a row, a record or the engine."""
+    """Alice has one project. Fails the test if its requests change a row, a record or the engine."""
     before = everything(engine)
     yield
     assert everything(engine) == before
@@ -30,7 +30,7 @@ def send(api: APIClient, project: Project, body: dict[str, Any]) -> Sender:
 
 @pytest.fixture
 def named(project: Project) -> Project:
-    """Alice's project, with the name of its bot, as if Telegram had told it."""
+    """Alice's project with the name of its bot, as if Telegram had reported it."""
     Project.objects.filter(pk=project.pk).update(bot_username="harbour_bot")
     project.refresh_from_db()
     return project
@@ -71,7 +71,7 @@ def log(project: Project, engine: MemoryEngine) -> Any:
 
 @pytest.fixture
 def follow(api: APIClient, project: Project) -> Iterator[Any]:
-    """Follows the log of Alice's project. Followers that are left at the end of the test leave."""
+    """Follows the log of Alice's project. Followers that are left at the end of the test are closed."""
     opened: list[Any] = []
 
     def open_stream() -> Any:
@@ -86,6 +86,6 @@ def follow(api: APIClient, project: Project) -> Iterator[Any]:
 
 @pytest.fixture
 def newcomer(db: None) -> User:
-    """A user as signing up makes one."""
+    """A user who has just signed up."""
     Plan.objects.filter(slug="pro").update(max_projects=3)
     return UserFactory.create(email="new@example.com")

@@ -5,7 +5,7 @@ from typing import Any
 
 
 def hang_up(answer: Any) -> None:
-    """The client leaves: what `close()` does, but for the signal that would close the test's own database."""
+    """The client leaves: does what `close()` does, except the signal that would close the test's own database."""
     for close in answer._resource_closers:
         close()
 

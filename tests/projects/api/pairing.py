@@ -1,4 +1,4 @@
-"""What the tests of pairing ask and say."""
+"""Requests and reports for the tests of pairing."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Requests with something wrong in them, to every path that takes a body."""
+"""Invalid requests to every path that accepts a body."""
 
 import json
 from typing import Any
@@ -15,7 +15,7 @@ EVERY = (*WRITING, "control", "login")
 
 
 def everything(engine: MemoryEngine) -> list[Any]:
-    """All rows and containers, and what the engine was told to do."""
+    """Returns all rows and containers, and what the engine was told to do."""
     models = (Project, Event, IdempotencyRecord, Plan, AgentType)
     acts = [call for call in engine.calls if call[0] in {"deploy", "start", "stop", "remove"}]
     rows = [list(model._default_manager.order_by("pk").values()) for model in models]
@@ -23,7 +23,7 @@ def everything(engine: MemoryEngine) -> list[Any]:
 
 
 class Sender:
-    """Sends to one of the paths that take a body, as Alice."""
+    """Sends requests to one of the paths that accept a body, as Alice."""
 
     def __init__(self, api: APIClient, project: Project, good: dict[str, Any]) -> None:
         path = f"/api/projects/{project.id}"
@@ -51,5 +51,5 @@ class Sender:
 
 
 def as_json(document: Any) -> Any:
-    """As `json.dumps` has it, so that half a surrogate pair goes over as an escape. Bytes, which the stubs refuse."""
+    """Like `json.dumps`, so that half a surrogate pair is sent as an escape. Returns bytes, which the stubs refuse."""
     return json.dumps(document).encode()

@@ -31,7 +31,7 @@ from tests.projects.api.test_catalogue import FREE
 
 @dataclass(frozen=True)
 class Rule:
-    """What staff have done, and how many projects on `pro` follow from it. The plan itself says three."""
+    """What staff have set, and the number of projects on `pro` that follows. The plan itself allows three."""
 
     limit: int
     act: Callable[[User], Any]

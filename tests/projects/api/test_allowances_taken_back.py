@@ -16,7 +16,7 @@ from tests.projects.api.allowing import ACTOR, allow, body, open_to_all
 
 @pytest.mark.parametrize("limit", [0, 1])
 def test_an_allowance_withdrawn_during_a_request_is_refused_by_the_service_too(newcomer: User, limit: int) -> None:
-    """A request may have been read before staff changed their mind."""
+    """Staff may change it after a request was read."""
     allowance = allow(2)(newcomer)
     own = deploy_project(api_of(newcomer), plan="pro", telegramToken="1:token")
     other = deploy_project(api_of(newcomer), plan="free", telegramToken="2:token")
@@ -35,7 +35,7 @@ def test_an_allowance_withdrawn_during_a_request_is_refused_by_the_service_too(n
 
 @pytest.fixture(params=["taken away", "lowered", "closed"])
 def kept(request: pytest.FixtureRequest, newcomer: User) -> list[Project]:
-    """Two projects on a plan that their owner may no longer take."""
+    """Two projects on a plan that their owner may no longer choose."""
     if request.param == "closed":
         open_to_all(newcomer)
     else:

@@ -1,4 +1,4 @@
-"""Bodies that cannot be read. Each gets the right problem document, and nothing comes of it."""
+"""Bodies that cannot be read. Each gets the right problem document, and changes nothing."""
 
 import gzip
 from io import BytesIO
@@ -92,7 +92,7 @@ def test_a_body_without_a_content_type_is_a_415(send: Sender, route: str) -> Non
 @pytest.mark.parametrize("route", EVERY)
 @pytest.mark.parametrize("coding", ["gzip", "GZIP", "deflate", "br", "identity, gzip", "nonsense"])
 def test_a_coded_body_is_a_415(send: Sender, route: str, coding: str) -> None:
-    """Whether the body is really coded or not: a client that says so has a reason."""
+    """Whether the body is really compressed or not: a client that declares it has a reason."""
     plain = as_json(send.good(route))
     for content in (plain, gzip.compress(plain)):
         answer = send.raw(route, content, HTTP_CONTENT_ENCODING=coding)
@@ -108,13 +108,13 @@ PARAMETERS = [
     "Charset = {}; v=1", "charset*=utf-8''{}", "charset*={}", "charset*0={}", "x*={}''%ff%ff", "x*={}'en'a'b",
     'x="a\\"; charset={}', "boundary*={}''x", "boundary=x; charset*={}''hex",
 ]  # fmt: skip
-"""All ways in which Django reads the name of a codec, those of RFC 2231 among them."""
+"""All ways in which Django reads the name of a codec, including those of RFC 2231."""
 
 
 @pytest.mark.parametrize("parameter", PARAMETERS)
 @pytest.mark.parametrize("media_type", ["application/json", "application/x-www-form-urlencoded", "multipart/form-data"])
 def test_no_codec_that_a_request_names_is_looked_up(parameter: str, media_type: str) -> None:
-    """Django reads it before there is any middleware, and would break on `hex` with the query in hand."""
+    """Django reads it before any middleware runs, and would fail on `hex`."""
     for codec in CODECS:
         request = _seen_by_django(f"{media_type}; {parameter.format(codec)}")
         assert (request.encoding, request.content_type, request.GET["a"]) == (None, media_type, "\ufffd"), codec

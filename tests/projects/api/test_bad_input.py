@@ -1,4 +1,4 @@
-"""Fields that do not fit. Each gets the right problem document, and nothing comes of it."""
+"""Invalid fields. Each gets the right problem document, and changes nothing."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Paths, headers and queries that do not fit. Each gets the right problem document, and nothing comes of it."""
+"""Invalid paths, headers and queries. Each gets the right problem document, and changes nothing."""
 
 import base64
 

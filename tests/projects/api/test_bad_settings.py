@@ -1,4 +1,4 @@
-"""Settings that do not fit their agent type. Each gets the right problem document, and nothing comes of it."""
+"""Settings that do not fit their agent type. Each gets the right problem document, and changes nothing."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ NO_USERS: list[Any] = [
 
 
 def _each(name: str, code: str, *values: Any) -> list[tuple[Any, str, str]]:
-    """One case for each wrong value of a setting."""
+    """Yields one case for each wrong value of a setting."""
     return [({name: value}, f"settings.{name}", code) for value in values]
 
 
@@ -63,7 +63,7 @@ def test_settings_fit_the_schema_of_the_type(send: Sender, route: str) -> None:
 
 @pytest.mark.parametrize("route", WRITING)
 def test_no_message_quotes_the_settings(send: Sender, route: str) -> None:
-    """People paste a credential into the wrong field."""
+    """People paste credentials into the wrong field."""
     pasted = "sk-pasted-into-the-wrong-field"
     settings = {"provider": pasted, "model": [pasted], "instructions": {"x": pasted}, "allowed_users": [pasted]}
     answer = send.with_(route, settings=settings)

@@ -33,7 +33,7 @@ def send(api: APIClient, ids: list[str], action: str = "stop", **headers: str) -
 
 
 def outcomes(answer: Any) -> list[tuple[str, str | None, str | None]]:
-    """Outcome, status and code of each result."""
+    """Returns outcome, status and code of each result."""
     assert answer.status_code == 200, answer.content
     results = answer.json()["results"]
     return [(each["outcome"], each["status"], each["problem"] and each["problem"]["code"]) for each in results]

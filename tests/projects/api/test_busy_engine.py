@@ -32,7 +32,7 @@ def watch(**heartbeat: float) -> None:
 
 @pytest.fixture
 def two(deploy: Any) -> tuple[Project, Project]:
-    """Of the first the row is old, of the second it tells the status."""
+    """The row of the first project is too old; the status of the second one follows from it."""
     old, known = deploy(name="old"), deploy(name="known", telegramToken="999:another")
     Project.objects.filter(pk=old.pk).update(observed_at=timezone.now() - timedelta(minutes=1))
     return old, known

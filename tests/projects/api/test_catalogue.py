@@ -1,4 +1,4 @@
-"""GET /api/plans and GET /api/types: what the staff offer."""
+"""GET /api/plans and GET /api/types: what staff offer."""
 
 from typing import Any
 

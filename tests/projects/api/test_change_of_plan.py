@@ -1,4 +1,4 @@
-"""PATCH /api/projects/{id} with another plan: its limits count."""
+"""PATCH /api/projects/{id} with another plan: its limits apply."""
 
 from collections.abc import Callable
 from typing import Any

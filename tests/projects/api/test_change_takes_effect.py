@@ -1,4 +1,4 @@
-"""When a change takes effect: a credential at once, all else at the next start, or now with `restart=true`."""
+"""When a change takes effect: a credential at once, anything else at the next start, or now with `restart=true`."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""POST /api/projects/{id}/control while another operation is under way: only a stop gets through."""
+"""POST /api/projects/{id}/control while another operation is under way: only a stop is accepted."""
 
 import threading
 from typing import Any
@@ -28,7 +28,7 @@ def test_stop_wins_over_a_running_operation(
     in_flight(project, operation)
     answer = control("stop")
     assert (answer.status_code, answer.json()["status"]) == (200, "stopped")
-    assert project.container_name not in engine.containers  # what is gone cannot be started by the loser
+    assert project.container_name not in engine.containers  # the loser cannot start what is gone
 
 
 @pytest.mark.parametrize("action", ["start", "stop", "restart"])

@@ -26,7 +26,7 @@ def test_each_command_makes_only_the_necessary_engine_calls(
     settings.BERTH_ENGINE_CLASS = "containers.docker.engine.DockerEngine"
     add_offers(AgentType, Plan, docker_under_test.image)
     offer = {"type": "stub", "plan": "chaos"}
-    first = create_project(api, {"name": "First", **offer})  # it makes the network, and the engine's client
+    first = create_project(api, {"name": "First", **offer})  # it creates the network, and the engine's client
     counted: dict[str, list[str]] = {}
 
     def count(command: str) -> None:
@@ -50,7 +50,7 @@ def test_a_stop_reports_how_the_agent_ended(
     docker_under_test: DockerUnderTest,  # noqa: F811 - the fixture
     settings: Any,
 ) -> None:
-    """Though nothing is asked after it."""
+    """Although there is no further call after it."""
     settings.BERTH_ENGINE_CLASS = "containers.docker.engine.DockerEngine"
     add_offers(AgentType, Plan, docker_under_test.image)
     project = create_project(api, {"name": "Ended", "type": "stub", "plan": "chaos"})

@@ -1,4 +1,4 @@
-"""GET /api/events and GET /api/projects/{id}/events: pages of what happened."""
+"""GET /api/events and GET /api/projects/{id}/events: pages of the history."""
 
 from datetime import timedelta
 from typing import Any
@@ -25,7 +25,7 @@ def happened(owner: User, project_id: UUID, number: int, **fields: Any) -> Event
 
 
 def test_an_id_is_the_same_in_every_version(settings: Any) -> None:
-    """Readers keep the last one that they have seen."""
+    """Readers store the last id that they have seen."""
     settings.SECRET_KEY = "a key of this test"
     assert str(show_id(123456)) == "0bb2a94f-a1df-7b6f-feca-a17fad849cea"
 
@@ -72,7 +72,7 @@ def test_only_events_since_a_time_are_listed(api: APIClient, events: list[Event]
 
 
 def test_the_cursor_may_be_older_than_the_time_asked_for(api: APIClient, events: list[Event]) -> None:
-    """Between two pages of `?since=7d` the time moves on."""
+    """Between two pages of `?since=7d` the limit moves on."""
     assert api.get(f"/api/events?since=150s&cursor={show_id(events[10].pk)}").json() == []
     assert len(api.get(f"/api/events?since=150s&cursor={show_id(events[0].pk)}").json()) == 5
 

@@ -88,7 +88,7 @@ def serialized(data: Any) -> bytes:
 
 
 UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-"""How long an example takes says how busy the machine is."""
+"""How long an example takes depends on the machine's load."""
 
 PERMISSIONS = st.tuples(st.sampled_from(Egress.values), TEXT, TEXT)
 
@@ -100,7 +100,7 @@ def know(project: Project, permissions: tuple[str, str, str] = ("internet", "", 
 
 
 def hostile() -> Project:
-    """What JSON, orjson and JavaScript take for different things."""
+    """Values that JSON, orjson and JavaScript treat differently."""
     name = '\u2028\u2029 </script> \\ " \x7f \U0001f6a2 é'
     settings = {name: [2**70, -(2**70), 1e22, 0.1, -0.0]}
     project = Project(id=UUID(int=0), owner=OWNER, plan=Plan(slug=name), name=name, settings=settings, log_tail=name)

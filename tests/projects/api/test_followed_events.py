@@ -31,7 +31,7 @@ def _looks_often(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def follow(api: APIClient) -> Iterator[Follow]:
-    """Follows, and yields name, data and id of each event; the name `silence` for a comment."""
+    """Follows, and yields name, data and id of each event; the name `silence` stands for a comment."""
     opened: list[Any] = []
 
     def read(answer: Any) -> Iterator[tuple[str, Any, str]]:
@@ -126,7 +126,7 @@ def test_no_database_connection_is_held_while_the_stream_waits(
     monkeypatch.setattr(status_stream, "release_connection", lambda: released.append(1))
     stream = follow()
     next(stream)
-    assert released == [1]  # before the first word is sent, whose reader may be slow
+    assert released == [1]  # before the first byte is sent, whose reader may be slow
     with connection.execute_wrapper(_no_query):
         assert next(stream)[0] == "silence"
 

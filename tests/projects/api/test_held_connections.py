@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.one_database(
 
 
 def is_held() -> bool:
-    """Connections of this thread, which in these tests is the one that answers."""
+    """Whether this thread, which answers in these tests, has a connection."""
     return connection.connection is not None
 
 
@@ -35,7 +35,7 @@ def test_a_followed_log_holds_no_connection_to_the_database(
     for _ in range(3):
         next(events)
         held.append(is_held())
-    monkeypatch.setattr(still_signed_in, "ASK_AGAIN_AFTER", 0.0)  # from now on it asks the database before each part
+    monkeypatch.setattr(still_signed_in, "ASK_AGAIN_AFTER", 0.0)  # from now on it checks the database before each part
     for _ in range(3):
         assert next(events) == ": still here"
         held.append(is_held())
@@ -50,7 +50,7 @@ def test_waiting_for_a_status_holds_no_database_connection_between_checks(
     held = []
 
     class Clock:
-        """Stands in for `time` in the module that waits."""
+        """Replaces `time` in the module that waits."""
 
         now = 0.0
 

@@ -44,7 +44,7 @@ def bobs_project(bobs_api: APIClient) -> Project:
 
 @pytest.fixture
 def others_are_cared_for(bobs_project: Project, engine: MemoryEngine) -> Callable[[], None]:
-    """Lets Bob's agent end, and fails where a round does not bring it back or fails at any project."""
+    """Lets Bob's agent end, and fails if a round does not bring it back or fails at any project."""
 
     def check() -> None:
         engine.exit(bobs_project.container_name, exit_code=1)
@@ -141,7 +141,7 @@ def test_settings_stored_before_the_check_are_harmless(
     name: str,
     some: Some,
 ) -> None:
-    """Such rows are shown, repaired where that is possible, and can be put right."""
+    """Such rows are shown, repaired if possible, and can be corrected."""
     AgentType.objects.update(settings_schema={})
     path, dashboard, admin = f"/api/projects/{project.pk}", browser_of(alice), browser_of(ada)
     for kind, value in some(STORABLE.items(), one_in=4, first=OWN.index(name)):
@@ -179,7 +179,7 @@ def _assert_shown(api: APIClient, dashboard: Client, admin: Client, project: Pro
 @pytest.mark.usefixtures("schema")
 @pytest.mark.parametrize("provider", ["nope", "", "OpenAI", None, 5, ["openai"], {"a": 1}])
 def test_a_provider_that_there_is_not_is_refused(api: APIClient, provider: Any, settings: Any) -> None:
-    settings.BERTH_VERIFY_CREDENTIALS = True  # refused before anybody is asked
+    settings.BERTH_VERIFY_CREDENTIALS = True  # refused before any outside server is asked
     for path in ("/api/projects", "/api/projects/validate"):
         answer = api.post(path, PROJECT | {"settings": {"provider": provider}})
         assert_problem(answer, 400, "invalid")

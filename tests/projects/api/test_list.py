@@ -16,7 +16,7 @@ from tests.fakes.engine import MemoryEngine
 
 
 def age(**fields: float) -> None:
-    """Let all that is known of the engine grow old."""
+    """Makes everything that is known about the engine too old."""
     Project.objects.update(observed_at=timezone.now() - timedelta(**fields))
 
 
@@ -65,7 +65,7 @@ def test_a_list_costs_the_same_queries_however_long_it_is(
     for number in range(1, 6):
         deploy(telegramToken=f"{number}:token")
     beat()
-    with django_assert_num_queries(2):  # who asks, and what is theirs
+    with django_assert_num_queries(2):  # the user, and their projects
         api.get("/api/projects")
 
 

@@ -1,4 +1,4 @@
-"""PATCH merges settings (RFC 7396): what is not named stays, null removes."""
+"""PATCH merges settings (RFC 7396): omitted names stay, null removes."""
 
 import json
 from itertools import combinations
@@ -31,7 +31,7 @@ def updates(project: Project) -> list[str]:
 
 
 def test_changing_the_model_keeps_the_allowed_users(change: Change, project: Project, engine: MemoryEngine) -> None:
-    """It dropped `allowed_users`, and the bot answered everybody at the owner's expense."""
+    """Without merging, `allowed_users` would be dropped, and the bot would answer everyone at the owner's expense."""
     change(settings={"allowed_users": [7]})
     assert change(query="?restart=true", settings={"model": "small-2"}).json()["settings"] == {
         "allowed_users": [7],
@@ -48,7 +48,7 @@ def test_changing_the_model_keeps_the_allowed_users(change: Change, project: Pro
 def test_every_set_of_settings_can_be_changed_without_touching_the_others(
     change: Change, project: Project, api: APIClient, count: int
 ) -> None:
-    """And every set removed; the event names those of the set, and no others."""
+    """Every set can also be removed; the event names exactly its settings."""
     first = {name: values[0] for name, values in SETTINGS.items()}
     for names in combinations(SETTINGS, count):
         change(settings=first)
@@ -135,7 +135,7 @@ def test_the_schema_of_the_api_says_that_settings_are_merged(api: APIClient) -> 
 
 
 def test_an_invalid_stored_address_does_not_block_other_changes(project: Project, alice: User, api: APIClient) -> None:
-    """As where it was written before there was this check, or this name in it."""
+    """For example one that was stored before there was this check, or this name in it."""
     stored, new = ({"search_url": f"https://s.example/?{name}_secret=x"} for name in ("app", "other"))
     AgentType.objects.update(settings_schema={})
     Project.objects.update(settings=stored | {"mcp": [stored["search_url"]]})

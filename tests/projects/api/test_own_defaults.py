@@ -1,4 +1,4 @@
-"""A schema's defaults for the settings that Berth itself reads count as if the owner had given them."""
+"""A schema's defaults for the settings that Berth itself reads count as if the owner had set them."""
 
 import json
 from typing import Any

@@ -52,7 +52,7 @@ def test_an_agent_with_allowed_users_has_no_owner_s_link(
     project = deploy(settings={"allowed_users": allowed})
     Project.objects.update(bot_username="harbour_bot")
     assert bot_of(api, project)["url"] == PLAIN
-    assert secret_of(engine, project)  # further people may pair all the same
+    assert secret_of(engine, project)  # further people may still pair
     spec = engine.containers[project.container_name].spec
     assert spec is not None
     assert spec.environment["AGENT_ALLOWED_USERS"] == str(allowed[0])

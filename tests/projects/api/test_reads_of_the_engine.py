@@ -26,7 +26,7 @@ READS = {
 
 @pytest.fixture
 def limited(engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """For each call that looks at the engine, whether it was made within the time of a read."""
+    """For each engine call of a read, whether it was made within the time limit of a read."""
     inside = [False]
     calls: list[bool] = []
 
@@ -73,7 +73,7 @@ def test_a_read_beyond_its_time_limit_says_so(
 def test_a_log_that_comes_too_slowly_is_cut_off_and_says_so(
     api: APIClient, project: Project, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An agent that prints without end would else make its whole log unreadable."""
+    """The log of an agent that prints endlessly would otherwise be unreadable."""
     monkeypatch.setattr(engine, "logs", lambda _key, **_given: slow_lines(3))
     answer: Any = api.get(f"/api/projects/{project.pk}/logs?since=365d")
     lines = b"".join(answer.streaming_content).decode().splitlines() if answer.streaming else answer.text.splitlines()
@@ -93,7 +93,7 @@ def slow_lines(number: int) -> Iterator[bytes]:
 def test_only_opening_a_stream_has_the_time_limit_of_a_read(
     api: APIClient, project: Project, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What it prints is waited for in the stream's own thread, without a limit; until then nothing is."""
+    """The stream's own thread waits for its lines without a limit."""
     reading: list[bool] = []
 
     @contextmanager

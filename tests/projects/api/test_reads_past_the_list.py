@@ -13,11 +13,11 @@ from tests.projects.hidden_changes import CHANGES
 
 READS = ("/api/projects", "/api/projects?sort=name", "/api/projects/{}")
 HAS_TO_DIFFER = set(CHANGES) - {"drifted", "starting"}
-"""The others are told by no status."""
+"""The others cannot be seen in any status."""
 
 
 def read(api: APIClient, project: Project) -> list[tuple[str, Any]]:
-    """What each read says now of the project, long after anybody has looked at it."""
+    """What each read says about the project now, long after the last look at it."""
     Project.objects.update(observed_at=timezone.now() - timedelta(minutes=1))
     told = []
     for path in READS:

@@ -17,7 +17,7 @@ from tests.projects.api.commands import Change
 
 
 def test_a_change_that_came_in_between_is_not_undone(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Somebody else sets `allowed_users` after this change has read the settings, and before it writes."""
+    """Another request sets `allowed_users` after this change has read the settings, and before it writes."""
     ask = service._look_then_ask
     others: list[dict[str, Any]] = [{"allowed_users": [7]}, {"allowed_users": [7], "model": "theirs"}]
 

@@ -1,4 +1,5 @@
-"""Every setting of a type's schema reaches the container, without a change of code, and so do the type's own facts."""
+"""Every setting of a type's schema reaches the container without a change of code, and so do the type's own
+variables."""
 
 import json
 from typing import Any
@@ -34,7 +35,7 @@ SETTINGS: dict[str, Any] = {
 
 @pytest.fixture
 def kind(db: None) -> AgentType:
-    """Beside the shipped type, on the same image."""
+    """A type next to the shipped one, with the same image."""
     return AgentType.objects.create(
         slug="own",
         title="Own",

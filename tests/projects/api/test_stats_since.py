@@ -22,7 +22,7 @@ NOW = datetime(2026, 1, 31, 12, 30, 30, tzinfo=UTC)
 @pytest.fixture(autouse=True)
 def _now(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("accounts.clock.now", lambda: NOW)
-    monkeypatch.setattr(session_tokens, "clock", SimpleNamespace(now=timezone.now))  # as the library that reads them
+    monkeypatch.setattr(session_tokens, "clock", SimpleNamespace(now=timezone.now))  # as in the library that reads them
 
 
 def add(project: Project, *, ago: timedelta, minutes: int = 1) -> str:

@@ -1,4 +1,4 @@
-"""The reason and the end of the log that GET /api/projects/{id} gives for a crashed project."""
+"""The reason and the end of the log in GET /api/projects/{id} for a crashed project."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta

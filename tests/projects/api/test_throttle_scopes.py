@@ -1,4 +1,4 @@
-"""Against which limit each method of each route of /api counts. The routes come from the URL resolver."""
+"""The limit against which each method of each route of /api counts. The routes come from the URL resolver."""
 
 import re
 from collections.abc import Iterator

@@ -23,7 +23,7 @@ from tests.security.access_table import TABLE, routes_of
 pytestmark = pytest.mark.one_database
 
 EXEMPT = {"/api/docs", "/api/auth/session"}
-"""A page, to which links may add any parameters, so none is an error."""
+"""A page to which links may add any parameters, so none is an error."""
 
 ROUTES = sorted({path for path in routes_of(get_resolver().url_patterns) if path.startswith("/api")} - EXEMPT)
 CALLS = [(route, method) for route in ROUTES for method in TABLE[route].methods]

@@ -1,4 +1,4 @@
-"""Telegram and a provider that know the canaries, and are asked."""
+"""Telegram and a provider that know the canaries, and that the service calls."""
 
 from collections.abc import Callable, Iterator
 from functools import partial

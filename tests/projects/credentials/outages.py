@@ -1,4 +1,4 @@
-"""Ways in which Telegram is out of order, and what comes of a creation then."""
+"""Ways in which Telegram is out of order, and the results of a creation then."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +12,7 @@ TOKEN = CANARY_TELEGRAM_TOKEN
 
 
 def warnings_of(answer: Any) -> list[str]:
-    """The codes of the warning events of the project that was made."""
+    """Returns the codes of the warning events of the new project."""
     assert answer.status_code == 201, answer.content
     details = Event.objects.filter(project_id=answer.json()["id"], outcome="warning").values_list("detail", flat=True)
     return sorted(detail.partition(":")[0] for detail in details)

@@ -90,7 +90,7 @@ def test_every_flipped_byte_is_an_error_and_never_data() -> None:
 
 @given(st.data())
 def test_a_changed_character_never_gives_other_data(data: st.DataObject) -> None:
-    """The last character before the padding holds unused bits: a change there may still give the secret itself."""
+    """The last character before the padding has unused bits: a change there may still give the secret itself."""
     text = sealed()
     position = data.draw(st.integers(0, len(text) - 1))
     character = data.draw(st.characters())

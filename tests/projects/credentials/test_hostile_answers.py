@@ -49,7 +49,7 @@ def server(settings: Any) -> Iterator[HostileServer]:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> Shorten:
-    """Shortens the limit for the side that is hostile. The other one has time enough on the busiest machine."""
+    """Shortens the limit for the hostile side. The other one has enough time on the busiest machine."""
 
     def shorten(route: str) -> None:
         is_telegram = ROUTES[route][0] == "telegramToken"

@@ -26,7 +26,7 @@ def _second_bot(credentials_are_verified: None, telegram: FakeTelegram) -> None:
 
 @pytest.fixture
 def ask_nobody(telegram: FakeTelegram, provider: FakeProvider) -> Callable[[], None]:
-    """Asserts that no request has come since the last time."""
+    """Asserts that no request has come since the last call."""
 
     def check() -> None:
         assert (telegram.requests, provider.requests) == ([], [])
@@ -36,7 +36,7 @@ def ask_nobody(telegram: FakeTelegram, provider: FakeProvider) -> Callable[[], N
 
 @pytest.fixture(params=["create", "validate", "dashboard"])
 def send(request: pytest.FixtureRequest, api: APIClient, alice: User, body: dict[str, Any]) -> Send:
-    """Alice asks for a project, in each of the three ways."""
+    """Alice requests a project, in each of the three ways."""
 
     def post(**fields: Any) -> Any:
         wanted = body | fields

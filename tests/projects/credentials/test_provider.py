@@ -1,4 +1,4 @@
-"""What the provider says of an API key before anything is deployed."""
+"""The provider's answer about an API key before anything is deployed."""
 
 from collections.abc import Callable
 from typing import Any

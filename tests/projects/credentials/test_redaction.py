@@ -1,4 +1,4 @@
-"""Credentials in what agents print: as they are, and in every form in which programs happen to print them."""
+"""Credentials in agents' output: as they are, and in every form in which programs happen to print them."""
 
 import base64
 import codecs
@@ -110,7 +110,7 @@ SEPARATORS = {
 
 
 def shown(text: str) -> str:
-    """As `projects.services.reports.logs` shows what stands behind the time of a line."""
+    """Like `projects.services.reports.logs`, for the text after the time of a line."""
     return CANARIES.redact(clean(text))
 
 

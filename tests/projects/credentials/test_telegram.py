@@ -1,4 +1,4 @@
-"""What Telegram says of a bot token before anything is deployed."""
+"""Telegram's answer about a bot token before anything is deployed."""
 
 from collections.abc import Callable
 from typing import Any

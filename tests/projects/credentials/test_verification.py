@@ -1,4 +1,4 @@
-"""What is asked of Telegram and the provider before anything is deployed, and what stays secret."""
+"""What Telegram and the provider are asked before anything is deployed, and what stays secret."""
 
 import logging
 from collections.abc import Callable

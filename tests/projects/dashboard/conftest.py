@@ -26,7 +26,7 @@ def dashboard(alice: User) -> Client:
 
 @pytest.fixture
 def fields() -> Fields:
-    """A good form for a new project."""
+    """A valid form for a new project."""
     return {
         "id": str(uuid.uuid4()),
         "name": "Harbour pilot",
@@ -48,7 +48,7 @@ def page(dashboard: Client, project: Project) -> Callable[[], str]:
 
 @pytest.fixture
 def change(dashboard: Client) -> Callable[..., Any]:
-    """Send the form of a change as the browser would: all that it shows, and what is given here."""
+    """Sends the form of a change as the browser would: everything that it shows, with these changes."""
 
     def send(project: Project, **fields: str) -> Any:
         shown = dashboard.get(path_of(project, "/change")).context["form"].initial

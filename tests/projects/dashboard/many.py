@@ -13,7 +13,7 @@ from projects.rules.status.lifecycle import LEASE, Desired
 
 
 def make_projects(owner: User, number: int, **fields: Any) -> list[Project]:
-    """Running ones, newest first, each with an event. `fields` are columns of all of them."""
+    """Makes running projects, newest first, each with an event. `fields` are columns of all of them."""
     now = timezone.now()
     columns = {
         "owner": owner,
@@ -39,7 +39,7 @@ def make_projects(owner: User, number: int, **fields: Any) -> list[Project]:
 
 
 def watch_well() -> None:
-    """As if the watcher had just been there."""
+    """The watcher has just made a round."""
     now = timezone.now()
     Watch.objects.update_or_create(
         instance=settings.BERTH_INSTANCE,

@@ -1,4 +1,4 @@
-"""The paths of the projects' pages, and what a reader finds on them."""
+"""The paths of the projects' pages, and their contents."""
 
 import re
 from typing import Any
@@ -16,12 +16,12 @@ def path_of(project: Project, below: str = "") -> str:
 
 
 def text_of(answer: Any) -> str:
-    """What a reader gets to read, without the tags."""
+    """Returns the text that a reader sees, without the tags."""
     return " ".join(re.sub(r"<[^>]+>", " ", answer.content.decode()).split())
 
 
 def marks_of(page: Any) -> dict[str, str | list[str]]:
-    """What a browser that shows this list sends when it asks what has changed: its marks, in the page's order."""
+    """Returns what a browser with this list sends when it asks what has changed: its marks, in the page's order."""
     found = re.findall(r'<input[^>]*name="(order|counts|seen)" value="(\w+)"', page.content.decode())
     return {name: [value for each, value in found if each == name] for name, _ in found}
 

@@ -64,7 +64,7 @@ def test_a_strangers_projects_are_as_if_they_never_existed(bob: User, three: lis
         made_up = [uuid.uuid4() for _ in three]
         theirs = text_of(send(client, action, three, **fields))
         nothing = text_of(send(client, action, made_up, **fields))
-        for project, other in zip(three, made_up, strict=True):  # the request of the API names what was sent
+        for project, other in zip(three, made_up, strict=True):  # the sample request names what was sent
             nothing = nothing.replace(str(other), str(project.pk))
         assert theirs == nothing
         assert three[0].name not in theirs

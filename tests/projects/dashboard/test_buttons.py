@@ -100,7 +100,7 @@ def test_forms_count_like_requests_of_the_api(dashboard: Client, project: Projec
 def test_a_form_that_is_filled_in_wrongly_counts_too(
     dashboard: Client, project: Project, settings: Any, engine: MemoryEngine
 ) -> None:
-    """The answer to it is a whole page, with the log of the agent."""
+    """The answer is a whole page, with the log of the agent."""
     settings.BERTH_LIMITS = {"commands": 1, "deploys": 1}
     control = f"{path_of(project)}/control"
     assert dashboard.post(control, {"action": "dance"}).status_code == 400

@@ -37,7 +37,7 @@ def charts(dashboard: Client, project: Project) -> Callable[..., Any]:
 
 
 def paths(answer: Any) -> dict[str, list[str]]:
-    """The paths of each chart."""
+    """Returns the paths of each chart."""
     found = re.findall(r'<svg[^>]*aria-label="(\w+) [^"]*"[^>]*>(.*?)</svg>', answer.content.decode())
     return {title: re.findall(r' d="([^"]*)"', drawing) for title, drawing in found}
 
@@ -116,7 +116,7 @@ def test_a_day_is_small_costs_two_queries_and_asks_no_engine(
     assert len(many) == len(none)
     assert engine.calls == []
     assert len(answer.content) < 30_000
-    # What a page asks for every four seconds has no charts.
+    # The part of a page that is requested every four seconds has no charts.
     assert b"<svg" not in dashboard.get(path_of(project, "/changes")).content
 
 

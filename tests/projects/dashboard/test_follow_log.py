@@ -26,7 +26,7 @@ LATER, LATEST = "2026-01-01T00:00:00.000000002Z", "2026-01-01T00:00:00.000000003
 
 @pytest.fixture
 def follow(dashboard: Client, project: Project) -> Iterator[Any]:
-    """Followers that are left at the end of the test leave."""
+    """Followers that are left at the end of the test are closed."""
     opened: list[Any] = []
 
     def open_stream(query: str = "", **headers: str) -> Any:
@@ -40,7 +40,7 @@ def follow(dashboard: Client, project: Project) -> Iterator[Any]:
 
 
 def lines_of(events: Iterator[str]) -> list[dict[str, Any]]:
-    """The lines of the events, but for what only says that the server is there."""
+    """Returns the lines of the events, without signs of life."""
     data = (event.partition("data: ")[2] for event in events if "data: {" in event)
     return [json.loads(each) for each in data]
 

@@ -1,4 +1,4 @@
-"""A page's scripts go on to ask for a project that somebody has deleted meanwhile."""
+"""A page's scripts keep asking for a project that was deleted meanwhile."""
 
 from collections.abc import Callable
 

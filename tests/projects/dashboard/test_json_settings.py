@@ -1,4 +1,4 @@
-"""A setting that is typed as JSON is stored as it is typed, on both forms."""
+"""A setting that is typed as JSON is stored as typed, with both forms."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Chips, search, order and pages of the list: what each address shows."""
+"""Filters, search, order and pages of the list: what each address shows."""
 
 import re
 from datetime import timedelta
@@ -28,7 +28,7 @@ def in_flight(operation: Operation, **fields: Any) -> dict[str, Any]:
 
 
 def columns_of() -> dict[Status, dict[str, Any]]:
-    """What the row of a project with each status holds."""
+    """Returns the columns of a project with each status."""
     down = {"container_state": "exited", "exit_code": 1, "finished_at": NOW()}
     return {
         Status.RUNNING: {},
@@ -75,7 +75,7 @@ def test_the_chip_of_each_status_finds_only_that_status(dashboard: Client, one_o
 
 
 def test_projects_in_trouble_come_first(dashboard: Client, alice: User, one_of_each: dict[Status, Project]) -> None:
-    """A project between two crashes is in trouble, although it moves."""
+    """A project between two crashes is in trouble, although its status changes."""
     make_projects(alice, 1, name="Is crashing", container_state="restarting", exit_code=1, health="none")
     watch_well()
     names = [name.removeprefix("Is ") for name in names_on(dashboard.get("/"))]

@@ -105,7 +105,9 @@ def test_a_list_of_two_hundred_is_small_costs_as_many_queries_as_one_of_one_and_
     assert content.count(b'class="pick"') == 25
     assert len(content) <= 40 * 1024
     named = {name.decode() for name in re.findall(rb'(?:src|href)="/static/([^"]+)"', content)}
-    shapes = {str(each.relative_to(STATIC)) for each in (STATIC / "berth/status").iterdir()}  # its style sheet asks
+    shapes = {
+        str(each.relative_to(STATIC)) for each in (STATIC / "berth/status").iterdir()
+    }  # its style sheet requires that
     assert {"berth/berth.css", "berth/live.js", "berth/palette.js", "berth/copy.js"} < named
     files = [STATIC / name for name in named | shapes]
     sent = len(gzip.compress(content)) + sum(len(gzip.compress(file.read_bytes())) for file in files)

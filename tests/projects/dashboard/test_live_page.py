@@ -1,4 +1,4 @@
-"""The page of a project, kept up to date: what changed since its browser last asked, and nothing else."""
+"""The page of a project, kept up to date: what has changed since its browser last asked, and nothing else."""
 
 import re
 import uuid
@@ -18,11 +18,11 @@ from tests.projects.dashboard.many import watch_well
 from tests.projects.dashboard.pages import path_of, text_of
 
 SMALL = 3 * 1024
-"""Bytes of an answer, headers included, where nothing is new."""
+"""Bytes of an answer, headers included, if nothing is new."""
 
 
 def parts_of(answer: Any) -> dict[str, str]:
-    """The marks of the parts in the answer, by their ids."""
+    """Returns the marks of the parts in the answer, by their ids."""
     return dict(re.findall(r'<div id="(\w+)" data-mark="([\w.]+)">', answer.content.decode()))
 
 
@@ -47,7 +47,7 @@ def test_every_live_part_of_the_page_is_kept_up_to_date(
     assert set(parts_of(changes(log=1))) == set(PARTS)
     engine.calls.clear()
     assert set(parts_of(changes())) == set(PARTS) - {"log"}
-    assert "logs" not in str(engine.calls)  # a page that follows its log is not sent it again
+    assert "logs" not in str(engine.calls)  # a page that follows its log does not get it again
 
 
 def test_content_already_shown_is_not_sent_again(changes: Any, project: Project) -> None:
@@ -64,7 +64,7 @@ def test_content_already_shown_is_not_sent_again(changes: Any, project: Project)
 
 
 def test_with_time_alone_an_answer_is_small(changes: Any, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The moment of the last look is new, and everything is a while longer ago."""
+    """Only the time of the last check is new, and everything is longer ago."""
     watch_well()
     seen = parts_of(changes())
     later = timezone.now() + timedelta(minutes=3)
@@ -79,7 +79,7 @@ def test_with_time_alone_an_answer_is_small(changes: Any, project: Project, monk
 def test_a_page_loaded_before_an_upgrade_gets_its_times_as_a_part(
     dashboard: Client, project: Project, changes: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its script does not read the header, and does not say `quick`."""
+    """Its script does not read the header, and does not send `quick`."""
     watch_well()
     seen = parts_of(changes())
     changes(*seen.values())  # by now it is remembered

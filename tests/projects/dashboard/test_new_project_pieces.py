@@ -1,4 +1,4 @@
-"""What the form of a new project says while it is filled in, and while its deploy is under way."""
+"""What the form of a new project shows while it is filled in, and during its deploy."""
 
 import re
 from typing import Any
@@ -20,7 +20,7 @@ PIECES = ("bot", "provider", "settings", "check")
 
 @pytest.fixture
 def telegram(settings: Any, monkeypatch: pytest.MonkeyPatch) -> list[Answer]:
-    """The answers that Telegram gives, the first one first; then none."""
+    """The answers of Telegram, in order; then none."""
     settings.BERTH_VERIFY_CREDENTIALS = True
     answers: list[Answer] = []
     monkeypatch.setattr(verification, "ask", lambda *_asked, **_how: answers.pop(0) if answers else Answer())
@@ -154,7 +154,7 @@ def test_no_token_is_returned(dashboard: Client) -> None:
 
 
 def test_a_deploy_waits_for_no_other_request_of_its_form(dashboard: Client) -> None:
-    """What asks meanwhile has an `hx-sync` of its own: by that of the form the deploy would be dropped."""
+    """Requests meanwhile have an `hx-sync` of their own: with the form's, the deploy would be dropped."""
     AgentType.objects.create(slug="own", title="Own", image="own", settings_schema={})
     page = dashboard.get("/projects/new").content.decode()
     asking = re.findall(r"<(?:input|button|select|textarea)[^>]* hx-post=[^>]*>", page)

@@ -27,7 +27,7 @@ REMEMBERS = connection.vendor == "postgresql"
 
 @pytest.fixture(autouse=True)
 def taken(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
-    """Whether each look was answered by what is remembered."""
+    """Whether each poll was answered from memory."""
     found: list[bool] = []
     find = PagePoll.find_checked
 
@@ -98,7 +98,7 @@ def test_a_change_of_any_shown_value_is_sent(dashboard: Client, alice: User, tak
         ("usage", lambda: Spending.objects.update(month_tokens=6)),
         ("runs", lambda: Run.objects.create(**of_mine, number=1, container_id="a")),
         ("runs", lambda: Run.objects.all().delete()),
-        # Also one that another process wrote by a clock that is behind.
+        # Even one that another process wrote with a clock that is behind.
         ("events", lambda: Event.objects.create(**of_mine, **told, at=clock.now() - timedelta(hours=3))),
         ("events", lambda: Event.objects.filter(**of_mine, action="crash").delete()),
         ("pair", lambda: mine.update(**project.encrypt_pairing_secret(in_force_from=0))),

@@ -33,7 +33,7 @@ ASKS_FOR_YOUR_OWN = {"accounts:sign-in": 401}
 
 
 def call_of(page: Any) -> tuple[str, str, Any]:
-    """The method, the address and the body of the request that the page shows, as a shell reads it."""
+    """Returns method, address and body of the request that the page shows, as a shell reads it."""
     shown = re.search(r'<pre data-copyable="this request"[^>]*>(.*?)</pre>', page.content.decode(), re.DOTALL)
     assert shown, text_of(page)
     words = shlex.split(html.unescape(shown[1]))
@@ -94,7 +94,7 @@ def test_the_sample_bulk_request_names_the_chosen_projects(
 def test_the_page_says_if_the_sample_bulk_request_is_shortened(
     alice: User, api: APIClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("projects.dashboard.content.bulk.BATCH_SECONDS", 0)  # the page goes on with the others
+    monkeypatch.setattr("projects.dashboard.content.bulk.BATCH_SECONDS", 0)  # the page continues with the others
     assert (MOST_AT_ONCE, MOST_CHOSEN) == (bulk_control.MOST, bulk.MOST)
     ids = [str(each.pk) for each in make_projects(alice, MOST_AT_ONCE + 11, desired="stopped")]
     watch_well()
@@ -112,7 +112,7 @@ def test_the_page_says_if_the_sample_bulk_request_is_shortened(
 def test_a_list_that_is_narrowed_down_shows_the_request_for_just_that(
     order: Order, alice: User, api: APIClient
 ) -> None:
-    """Also the part that takes the place of a list."""
+    """The part that replaces a list shows it, too."""
     assert set(SORTS) == set(Order.values)
     names = ("Bär & Co 1", "Bär & Co 2", "Else")
     for name in names:
@@ -125,7 +125,7 @@ def test_a_list_that_is_narrowed_down_shows_the_request_for_just_that(
     assert sorted(found) == list(names[:2])
     shown = re.findall(r"Bär &amp; Co \d", re.sub(r"<(?:input|svg).*?>", "", page.content.decode()))
     listed = list(dict.fromkeys(html.unescape(each) for each in shown))
-    if order is Order.TROUBLE:  # the API sorts by status then, and those of one status by their ids
+    if order is Order.TROUBLE:  # the API then sorts by status, and those of one status by their ids
         found.sort()
         listed.sort()
     assert found == listed

@@ -29,7 +29,7 @@ OF_EACH = {"X-Request-ID", "RateLimit", "RateLimit-Policy", "Content-Length"}
 
 @pytest.fixture(autouse=True)
 def answered(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
-    """The statuses of what was answered quickly."""
+    """The statuses of the quick answers."""
     monkeypatch.setattr(settings, "BERTH_LIMITS", {})
     found: list[int] = []
     answer = page_polls._QuickLook.answer
@@ -46,7 +46,7 @@ def answered(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
 
 
 class Open:
-    """An open list, or the open page of a project, and what it asks every few seconds."""
+    """An open list, or the open page of a project, and its polls every few seconds."""
 
     def __init__(self, dashboard: Client, project: Project | None = None) -> None:
         self.dashboard = dashboard

@@ -1,4 +1,4 @@
-"""The pages on which an owner pairs with their agent, and hands links to others."""
+"""The pages on which owners pair with their agent, and create links for others."""
 
 import re
 from datetime import timedelta

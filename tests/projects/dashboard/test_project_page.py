@@ -1,4 +1,4 @@
-"""The page of a project: what it tells."""
+"""The page of a project: its contents."""
 
 import uuid
 from collections.abc import Callable
@@ -23,7 +23,7 @@ def test_the_page_shows_every_field(page: Callable[[], str], project: Project) -
     text = page()
     for shown in (
         "Running",
-        "Reload it to see the current state.",  # for who has scripts turned off
+        "Reload it to see the current state.",  # for users without scripts
         "The agent is ready.",
         "Assistant",
         "pro: 1024 MB, 1 CPU",
@@ -105,7 +105,7 @@ def test_states_that_need_it_are_explained(
     page: Callable[[], str], project: Project, engine: MemoryEngine, state: dict[str, Any], shown: str
 ) -> None:
     engine.exit(project.container_name)
-    now = timezone.now()  # not that of the collection of tests, which may be long ago
+    now = timezone.now()  # not the time at which the tests were collected, which may be long ago
     moments = {name: now + value for name, value in state.items() if isinstance(value, timedelta)}
     Project.objects.update(**state | moments, observed_at=None)
     assert shown in page()

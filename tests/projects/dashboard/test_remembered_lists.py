@@ -32,7 +32,7 @@ def ask(dashboard: Client, seen: Any) -> tuple[int, bytes]:
 
 
 def compare(dashboard: Client, seen: Any) -> tuple[int, bytes]:
-    """The response of a process that remembers nothing."""
+    """Returns the response of a process that remembers nothing."""
     with patch.object(ListPoll, "is_known_to_find_nothing", lambda _: False):
         return ask(dashboard, seen)
 
@@ -54,7 +54,7 @@ def test_every_change_reaches_the_list(
     short, outcomes = [], set()
     for number in range(40):
         history.step()
-        dashboard.force_login(alice)  # a session of a future in which the clock stood before is none
+        dashboard.force_login(alice)  # a session from a future in which the clock stood before does not count
         if history.draw.random() < 0.1:
             note(history.draw.choice(Project.objects.all()).pk, alice, history.now)
         first = compare(dashboard, seen)
@@ -68,7 +68,7 @@ def test_every_change_reaches_the_list(
 
 
 def test_a_few_pages_more_than_are_remembered_push_out_a_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Open pages ask in turn, again and again."""
+    """Open pages poll in turn, again and again."""
     monkeypatch.setattr(list_cache, "REMEMBERED", 40)
     memory: list_cache.Memory[int, int] = list_cache.Memory()
     known = []

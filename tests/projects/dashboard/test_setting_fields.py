@@ -44,7 +44,7 @@ def own(db: None) -> AgentType:
 
 @pytest.fixture
 def filled(own: AgentType, fields: Fields) -> Fields:
-    """A good form for a project of that type, as a browser sends it that shows its settings."""
+    """Returns a valid form for a project of that type, as a browser with its settings sends it."""
     rest = {name: value for name, value in fields.items() if name not in ("instructions", "model", "allowed_users")}
     return {**rest, "type": "own", "shown_type": "own", **FILLED}
 
@@ -157,7 +157,7 @@ def test_rare_settings_are_folded_unless_set_or_wrong(dashboard: Client, own: Ag
     def is_open(page: Any) -> bool:
         found = re.search(r'<details class="more"( open)?>\s*<summary>More settings \(7\)', page.content.decode())
         assert found
-        assert page.content.decode().index('id="id_greeting"') < found.start()  # it is needed
+        assert page.content.decode().index('id="id_greeting"') < found.start()  # it is required
         return found[1] is not None
 
     rare = {name: "" for name in FILLED if name != "greeting"}

@@ -17,11 +17,11 @@ from tests.fakes.engine import MemoryEngine
 SILENT = "The container engine has not answered about this agent for seconds: it is down, or busy."
 BUTTONS_OF = {"Running": ["stop", "restart"], "Unknown": ["start", "stop", "restart"]}
 AGES = [timedelta(seconds=0.5 * number) for number in range(-8, 12)]
-"""How old an observation is at first. With one of them it becomes too old between any two looks at the clock."""
+"""How old an observation is at first. With one of them it becomes too old between any two readings of the clock."""
 
 
 class Clock:
-    """A clock that goes on by itself only between two looks at it, by `step`."""
+    """A clock that advances only between two readings, by `step`."""
 
     def __init__(self) -> None:
         self.real = timezone.now
@@ -42,7 +42,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 @pytest.fixture
 def grow_old(clock: Clock, project: Project, engine: MemoryEngine) -> Callable[[timedelta], None]:
-    """Let the engine be silent and half a second pass with each look at the clock."""
+    """The engine is silent, and half a second passes with each reading of the clock."""
     engine.unavailable = True
     clock.step = timedelta(seconds=0.5)
 

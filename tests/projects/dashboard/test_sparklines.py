@@ -23,7 +23,7 @@ HTMX = {"HX-Request": "true"}
 
 
 def measure(projects: list[Project]) -> None:
-    """An hour of each, with numbers that make long paths."""
+    """Adds an hour of samples for each, with numbers that make long paths."""
     now = timezone.now()
     Sample.objects.bulk_create(
         Sample(
@@ -36,7 +36,7 @@ def measure(projects: list[Project]) -> None:
 
 
 def ask(dashboard: Client, path: str, **query: Any) -> tuple[int, Any]:
-    """How many queries it takes, and the answer."""
+    """Returns the number of queries, and the answer."""
     with CaptureQueriesContext(connection) as queries:
         answer = dashboard.get(path, query)
     return len(queries), answer

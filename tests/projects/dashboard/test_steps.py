@@ -1,4 +1,4 @@
-"""How far a first deploy has come, as the pages tell it."""
+"""The progress of a first deploy, as the pages show it."""
 
 import re
 import uuid

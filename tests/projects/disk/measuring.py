@@ -1,4 +1,4 @@
-"""Lets agents keep much, and measures it."""
+"""Lets agents store much, and measures it."""
 
 from projects.models import Event, Project
 from projects.watcher.reconcile.full import reconcile
@@ -9,7 +9,7 @@ GIB = 1 << 30
 
 
 def keep(engine: MemoryEngine, project: Project, portion: float, *, files: int = 1) -> None:
-    """The agent stores this share of what its plan allows."""
+    """The agent stores this share of its plan's space."""
     project.refresh_from_db()
     engine.fill(project.container_key, int(project.plan.disk * portion), files=files)
 
@@ -22,7 +22,7 @@ def keep_and_measure(engine: MemoryEngine, project: Project, portion: float, *, 
 
 
 def fill(engine: MemoryEngine, project: Project) -> Project:
-    """The memory is full, was measured, and the watcher has done what it does about it."""
+    """The memory is full and was measured, and the watcher has acted."""
     keep_and_measure(engine, project, 1.1)
     reconcile()
     project.refresh_from_db()
@@ -30,6 +30,6 @@ def fill(engine: MemoryEngine, project: Project) -> Project:
 
 
 def told(project: Project) -> list[tuple[str, str]]:
-    """Action and outcome of the events about the disk, the oldest first."""
+    """Returns action and outcome of the events about the disk, the oldest first."""
     rows = Event.objects.filter(project_id=project.pk, action="disk").order_by("pk")
     return list(rows.values_list("action", "outcome"))

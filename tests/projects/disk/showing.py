@@ -1,4 +1,4 @@
-"""What an owner is shown of a project."""
+"""What owners see of a project."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""DELETE /api/projects/{id}/memory: what an agent remembers goes, and it begins anew."""
+"""DELETE /api/projects/{id}/memory: the agent's memory is deleted, and it starts with an empty one."""
 
 from collections.abc import Callable
 from typing import Any
@@ -119,7 +119,7 @@ def test_the_memory_is_empty_even_if_the_restart_fails(
 
 
 def test_a_clearing_interrupted_by_a_kill_is_completed(clear: Any, project: Project, engine: MemoryEngine) -> None:
-    """It died after the volume went, and before the agent began anew."""
+    """It died after the volume was removed, and before the agent started again."""
     fill(engine, project)
 
     class KilledError(BaseException):

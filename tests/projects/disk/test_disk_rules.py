@@ -1,4 +1,4 @@
-"""How much of the disk is too much. Pure rules."""
+"""How much disk use is too much. Pure rules."""
 
 import pytest
 from hypothesis import given

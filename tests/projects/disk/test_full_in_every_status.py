@@ -1,4 +1,4 @@
-"""A full agent in every status that it can be in, and every verb there is: nothing runs that has no room."""
+"""A full agent in every possible status, with every verb: nothing runs without room."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -81,7 +81,7 @@ VERBS: dict[str, Verb] = {
 
 
 def act(verb: str, project: Project, api: APIClient) -> int:
-    """The HTTP status of the response; 0 if there is no response."""
+    """Returns the HTTP status of the response; 0 if there is no response."""
     try:
         return getattr(VERBS[verb](project, api), "status_code", 0)
     except EngineUnavailableError:
@@ -99,7 +99,7 @@ def test_every_status_and_every_verb_is_tried() -> None:
 
 
 CELLS = [(status, False) for status in Status] + [(Status.RUNNING, True)]
-"""And whether the engine is silent while the verb is tried."""
+"""The last value says whether the engine is silent during the verb."""
 
 
 @pytest.mark.sampled(4)
@@ -108,7 +108,7 @@ CELLS = [(status, False) for status in Status] + [(Status.RUNNING, True)]
 def test_nothing_runs_that_has_no_room(
     status: Status, silent: bool, some: Some, api: APIClient, engine: MemoryEngine
 ) -> None:
-    """A run takes a third of the verbs, for the next status another third."""
+    """A run takes a third of the verbs, and another third for the next status."""
     for verb in some(VERBS, one_in=3, first=CELLS.index((status, silent))):
         where = f"{status}, {verb}"
         Project.objects.all().delete()

@@ -1,4 +1,4 @@
-"""What an agent keeps is measured; at 80 % its owner is warned, at 100 % it is stopped until there is room."""
+"""Agents' memories are measured; at 80 % the owner is warned, at 100 % the agent is stopped until there is room."""
 
 from collections.abc import Callable
 from typing import Any
@@ -81,7 +81,7 @@ def test_a_full_memory_stops_the_agent_and_nothing_starts_it(
     what: str, api: APIClient, project: Project, engine: MemoryEngine
 ) -> None:
     Plan.objects.filter(slug="pro").update(disk_mb=1024)
-    reconcile()  # from here on events make mails
+    reconcile()  # from here on events cause mails
     if what == "space":
         engine.fill(project.container_key, int(1.1 * GIB))
         sentence = "Its memory is full: 1.1 GB of 1 GB. Clear the agent's memory or choose a larger plan, then start."
@@ -140,7 +140,7 @@ def test_a_larger_plan_lets_a_full_agent_start(
 def test_a_plan_that_is_too_small_does_not_let_it_start(
     api: APIClient, deploy: Callable[..., Project], engine: MemoryEngine
 ) -> None:
-    """The agent keeps more than the larger plan allows, too: it stays down, and the start is refused."""
+    """The agent stores more than the larger plan allows, too: it stays down, and the start is refused."""
     project = deploy(plan="starter")
     engine.fill(project.container_key, 100 * GIB)
     measure_disks()

@@ -1,4 +1,4 @@
-"""What an agent remembered was removed from the engine: its owner is told when it starts without it, once."""
+"""An agent's memory was removed from the engine: its owner is notified once when it starts without it."""
 
 from collections.abc import Callable
 from uuid import uuid4
@@ -26,7 +26,7 @@ def command(api: APIClient, project: Project, action: str) -> int:
 
 
 def prune(engine: MemoryEngine, project: Project) -> None:
-    """As `docker system prune --volumes` does to what is stopped."""
+    """Does what `docker system prune --volumes` does to stopped containers."""
     engine.vanish(project.container_name)
     for volume in [volume for volume in engine.volumes if volume.startswith(project.container_name)]:
         engine.volumes.discard(volume)
@@ -49,7 +49,7 @@ def test_the_owner_is_notified_once_of_an_empty_memory(api: APIClient, stopped: 
 def test_the_owner_is_notified_although_the_result_of_the_start_is_lost(
     api: APIClient, stopped: Project, engine: MemoryEngine, silence: Callable[[MemoryEngine], None]
 ) -> None:
-    """The next one finds the memory that this one made."""
+    """The next start finds the memory that this one created."""
     prune(engine, stopped)
     silence(engine)
     assert command(api, stopped, "start") == 503
@@ -77,7 +77,7 @@ def _clear(api: APIClient, project: Project, _engine: MemoryEngine) -> None:
 
 
 def _clear_in_vain(api: APIClient, project: Project, engine: MemoryEngine) -> None:
-    """The memory went, and nobody could say so."""
+    """The memory was deleted, and the result was lost."""
     engine.lose("remove")
     assert api.delete(f"/api/projects/{project.pk}/memory").status_code == 503
 

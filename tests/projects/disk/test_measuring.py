@@ -1,4 +1,4 @@
-"""What is measured, of whom, and what delays nobody."""
+"""Which memories are measured, and that nothing is delayed by it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -97,7 +97,7 @@ def test_many_missed_agents_are_listed_in_one_short_line() -> None:
 
 
 def test_a_new_volume_may_hold_a_tenth_more_than_the_largest_plan_gives(project: Project) -> None:
-    """Also if nobody may choose that plan any longer, because its agents still exist."""
+    """Even if nobody may choose that plan any longer, because its agents still exist."""
     Plan.objects.update(disk_mb=100)
     Plan.objects.filter(slug="starter").update(disk_mb=1000, available=False)
     assert build_spec(project).disk_ceiling == 1100 * 1024 * 1024

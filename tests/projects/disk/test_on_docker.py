@@ -1,4 +1,5 @@
-"""On a real engine: an agent fills its memory in a loop, is warned of, stopped, cleared, and begins anew."""
+"""On a real engine: an agent fills its memory in a loop, its owner is warned, it is stopped, cleared, and starts
+again."""
 
 from typing import Any
 

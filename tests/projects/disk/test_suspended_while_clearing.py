@@ -40,7 +40,7 @@ def stop_and_start(project: Project) -> None:
 def test_a_project_suspended_meanwhile_keeps_its_memory(
     project: Project, engine: MemoryEngine, meanwhile: Callable[[Project], Any], is_running: bool
 ) -> None:
-    """The agent that is being stopped may take its time: it is the owner's."""
+    """The agent may take its time to stop, because the owner chooses it."""
     keep(engine, project, 0.5)
     if not is_running:
         api_of(project.owner).post(f"/api/projects/{project.pk}/control", {"action": "stop"})

@@ -1,7 +1,7 @@
 """What owners, staff, watchers and the environment may do to one project, and random histories of it.
 
-A history is a number of turns. In each, a verb is overtaken at one of its calls of the engine by others, which are
-carried out as a whole, and something may befall that call itself.
+A history is a number of turns. In each, a verb is interrupted at one of its engine calls by others, which are carried
+out completely, and that call itself may fail.
 """
 
 import random
@@ -33,7 +33,7 @@ from tests.projects.watcher.killed_operations import OF_GATEWAY, STEPS, KilledEr
 
 STAFF = Actor(label="sam@example.com", source="admin")
 CALLS = (1, 1, 1, 2, 2, 3, 5)
-"""At which of its calls of the engine a verb is overtaken. Many make no more than one or two."""
+"""The engine calls at which a verb is interrupted. Many make only one or two."""
 Act = Callable[[str, Any, MemoryEngine], object]
 
 
@@ -54,7 +54,7 @@ def by_staff(act: Callable[[Project], object]) -> Act:
 
 
 def look(_key: str, _api: Any, _engine: MemoryEngine) -> None:
-    with suppress(EngineError):  # the watcher's loop logs it, and goes on
+    with suppress(EngineError):  # the watcher's loop logs it, and continues
         reconcile()
     look_after_gateway()
 
@@ -72,12 +72,12 @@ def change_price(_key: str, _api: Any, _engine: MemoryEngine) -> None:
 
 
 def change_settings(_key: str, _api: Any, _engine: MemoryEngine) -> None:
-    """The service starts anew with another address of Telegram."""
+    """The service restarts with another address of Telegram."""
     settings.BERTH_TELEGRAM_API = OTHER_TELEGRAM if settings.BERTH_TELEGRAM_API != OTHER_TELEGRAM else TELEGRAM
 
 
 def vanish(key: str, _api: Any, engine: MemoryEngine) -> None:
-    """Somebody takes the container away."""
+    """Someone removes the container."""
     for name in [name for name, each in engine.containers.items() if each.key == key]:
         engine.vanish(name)
 
@@ -88,7 +88,7 @@ def lose_counts(key: str, _api: Any, engine: MemoryEngine) -> None:
 
 
 def lose_entries(_key: str, _api: Any, engine: MemoryEngine) -> None:
-    """What the gateway keeps is gone, and it begins anew."""
+    """The gateway loses its data and restarts."""
     engine.gateway_program.entries.clear()
     engine.gateway_program.versions.clear()
     engine.gateway_program.lose_counts()
@@ -161,7 +161,7 @@ def overtaken(number: int, engine: MemoryEngine, act: Callable[[str], object]) -
 def live(
     chance: random.Random, engine: MemoryEngine, key: str, api: Any, *, turns: int, more: bool = False
 ) -> list[str]:
-    """One history. With `more`, of more kinds of acts, and of faults of the engine. Returns what happened."""
+    """Runs one history. With `more`, it has more kinds of acts, and faults of the engine. Returns what happened."""
     story: list[str] = []
     often: Sequence[str] = WITH_MORE if more else OFTEN
     known = ACTS | MORE_ACTS
@@ -187,7 +187,7 @@ def live(
 
 
 def befall(engine: MemoryEngine, step: str, what: str) -> None:
-    """What becomes of this call."""
+    """Decides what happens to this call."""
     if what == KILLED:
         raise KilledError
     if error := FAULTS.get(what):

@@ -35,7 +35,7 @@ def gateway(engine: MemoryEngine) -> MemoryGateway:
 
 @pytest.fixture
 def without_gateway(deploy: Callable[..., Project], settings: Any) -> Project:
-    """A project of the time before the gateway."""
+    """A project from before the gateway."""
     settings.BERTH_GATEWAY = False
     project = deploy()
     settings.BERTH_GATEWAY = True
@@ -52,7 +52,7 @@ def control(api: Any) -> Callable[..., Any]:
 
 @pytest.fixture
 def time(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """Sessions go by the machine's own: the library that reads their tokens knows no other."""
+    """Sessions use the machine's clock, because the library that reads their tokens knows no other."""
     found = Clock()
     monkeypatch.setattr(clock, "now", lambda: found.now)
     monkeypatch.setattr(session_tokens, "clock", SimpleNamespace(now=timezone.now))
@@ -61,7 +61,7 @@ def time(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 @pytest.fixture
 def use(engine: MemoryEngine, gateway: MemoryGateway, time: Clock) -> Callable[..., None]:
-    """The agent uses tokens, and the watcher reads that."""
+    """The agent uses tokens, and the watcher reads the counts."""
 
     def use(project: Project, tokens: int = 0, **counts: int) -> None:
         gateway.use(str(project.pk), model="gpt", hour=time.hour, input=tokens, requests=1, **counts)
@@ -94,7 +94,7 @@ def leader(nodes: Nodes) -> Round:
 
 @pytest.fixture
 def agent(nodes: Nodes, leader: Round, deploy: Callable[..., Project]) -> Project:
-    """Runs on the node a, whose gateway lets it through."""
+    """Runs on the node a, whose gateway admits it."""
     project = deploy()
     assert not nodes.letting_pass(project), "It is told everywhere, and counts nowhere."
     nodes.run_on(project, "a")

@@ -1,4 +1,4 @@
-"""Reads what the gateway in memory has counted, and adds up what came of it."""
+"""Reads the counts of the gateway in memory, and adds up the results."""
 
 from django.db.models import Sum
 

@@ -1,4 +1,4 @@
-"""What the gateway in memory and the container have of a project."""
+"""A project's data in the gateway in memory and in its container."""
 
 import hashlib
 from typing import Any
@@ -8,12 +8,12 @@ from tests.fakes.engine import MemoryEngine
 
 
 def entry_of(engine: MemoryEngine, project: Project) -> Any:
-    """The entry in force, None where the credentials are void."""
+    """Returns the entry in force, or None if the credentials are void."""
     return engine.gateway_program.entries[str(project.pk)]
 
 
 def knows(engine: MemoryEngine, project: Project) -> bool:
-    """Whether the gateway has what the row says, by its version."""
+    """Whether the gateway has the row's version."""
     version = Project.objects.values_list("entry_version", flat=True).get(pk=project.pk)
     return engine.gateway_program.versions.get(str(project.pk)) == version
 
@@ -23,7 +23,7 @@ def digest(text: str) -> str:
 
 
 def counts_for(engine: MemoryEngine, project: Project) -> tuple[bool, bool]:
-    """Whether the token and the key in the container's files are those that the entry lets in."""
+    """Whether the token and the key in the container's files are those that the entry admits."""
     entry, files = entry_of(engine, project), engine.secrets_of(project.container_name)
     token = files["telegram_bot_token"].partition(":")[2]
     return entry["telegram"]["virtual"] == digest(token), entry["provider"]["virtual"] == digest(files["agent_api_key"])

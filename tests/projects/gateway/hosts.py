@@ -1,4 +1,4 @@
-"""Hosts as staff may write them, and as the gateway is told of them."""
+"""Hosts as staff may write them, and as the gateway gets them."""
 
 HOSTS = {
     "api.example.com": "api.example.com",

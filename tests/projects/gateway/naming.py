@@ -1,4 +1,4 @@
-"""A provider that the staff have named, and the admin who names it."""
+"""A provider that an admin has added, and that admin."""
 
 import socket
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ LIST = "/admin/projects/provider/"
 
 @pytest.fixture
 def groq(db: None, settings: Any) -> Iterator[FakeProvider]:
-    """It is on this machine, and the operator has no address of their own for every provider."""
+    """It is on this machine, and no setting replaces every provider."""
     settings.BERTH_VERIFY_CREDENTIALS, settings.BERTH_PROVIDER_API = True, ""
     settings.BERTH_TELEGRAM_API = "http://127.0.0.1:9"
     with FakeProvider() as fake:

@@ -22,13 +22,13 @@ from projects.models import Project
 
 
 class NodeGateway:
-    """A `Transport` to itself, while it `is_there`."""
+    """A `Transport` of its own, while it `is_there`."""
 
     def __init__(self, home: Path, now: Callable[[], float]) -> None:
         self._home, self._now = home, now
         self.is_there = self.is_ready = True
         self.hangs = False
-        """It answers pings alone."""
+        """It answers pings only."""
         self.restart()
 
     def restart(self) -> None:
@@ -50,7 +50,7 @@ class NodeGateway:
         return json.dumps(told).encode() + b"\n"
 
     def prepare(self, *, within: float) -> None:
-        """There is nothing to prepare."""
+        """Nothing has to be prepared."""
 
     def lets_pass(self, project: Project) -> bool:
         record = self.table._records.get(project.container_key)
@@ -66,7 +66,7 @@ class _NoLedger:
 
 
 class Nodes:
-    """What the engine says of a Swarm of two: where agents run, and which nodes it takes for lost."""
+    """The engine's view of a Swarm of two nodes: where agents run, and which nodes count as lost."""
 
     def __init__(self, home: Path) -> None:
         self.now = secrets.randbelow(1_000_000) + 0.0

@@ -1,4 +1,4 @@
-"""Who decides what an agent may reach, and what it does reach."""
+"""Who decides what an agent may reach, and what it can reach."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def wish(who: str, egress: Egress, project: Project, settings: Any) -> None:
 
 
 def reach_of(engine: MemoryEngine, project: Project) -> Reach:
-    """By its address, which is what the firewall goes by."""
+    """By its address, which is what the firewall uses."""
     spec = engine.containers[project.container_name].spec
     assert spec is not None
     network = AgentsNetwork(subnet=engine.subnet)

@@ -13,7 +13,7 @@ NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
 
 
 class Clock:
-    """What the service, and the tests of it, take for the present."""
+    """The present, for the service and its tests."""
 
     def __init__(self) -> None:
         self.now = NOON
@@ -24,7 +24,7 @@ class Clock:
 
 
 def shown(api: Any, project: Project, time: Clock) -> tuple[str, str]:
-    """Its status, and why. The rows are as of now."""
+    """Returns its status and the reason. The rows are up to date."""
     Project.objects.filter(pk=project.pk).update(observed_at=time.now, updated_at=time.now)
     answer = api.get(f"/api/projects/{project.pk}").json()
     return answer["status"], (answer["status_reason"] or {"message": ""})["message"]

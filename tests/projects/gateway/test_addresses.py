@@ -37,7 +37,7 @@ Spoil = Callable[[MemoryEngine, Project], str]
 
 
 def is_well(engine: MemoryEngine, project: Project, former: str) -> None:
-    """It runs at an address of its own, and the gateway knows it by that."""
+    """Whether it runs at an address of its own, by which the gateway knows it."""
     project.refresh_from_db()
     container = engine.containers[project.container_name]
     assert project.failure_code == ""
@@ -113,7 +113,7 @@ def test_if_every_address_is_refused_the_owner_is_told_and_the_next_start_tries_
 
 
 def test_a_crashed_agent_from_before_the_gateway_is_recreated(engine: MemoryEngine, without_gateway: Project) -> None:
-    """Virtual credentials in a container that asks Telegram itself would be its end."""
+    """Virtual credentials in a container that talks to Telegram itself would end it."""
     project = without_gateway
     engine.crash(project.container_name, exit_code=1)
     reconcile()

@@ -31,7 +31,7 @@ def only(name: str, amount: Any) -> Budget:
 
 @pytest.mark.parametrize("name", LIMITS)
 def test_an_owner_may_set_less_and_staff_more(name: str) -> None:
-    """Every combination of what the plan, staff and the owner say."""
+    """Every combination of the limits of plan, staff and owner."""
     for plan, granted, own in product(AMOUNTS, repeat=3):
         ceiling = ceiling_of(only(name, plan), only(name, granted))
         most = plan if granted is None else granted

@@ -1,4 +1,4 @@
-"""A budget that is nearly spent, spent, changed, and begun anew: the status, the events and the mails say so."""
+"""A budget that is nearly spent, spent, changed, and reset: status, events and mails show it."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -73,7 +73,7 @@ def test_the_next_day_is_another_budget(limited: Project, use: Any, api: Any, ti
     assert shown(api, limited, time) == ("running", "")
     use(limited, 1000)
     assert shown(api, limited, time)[0] == "degraded"
-    assert subjects() == ["Harbour pilot has reached its budget"]  # the first one came too late to be of use
+    assert subjects() == ["Harbour pilot has reached its budget"]  # the first one came too late to be useful
     assert OutgoingMail.objects.count() == 2
 
 
@@ -105,7 +105,7 @@ def test_a_call_that_is_refused_before_all_is_spent_counts_as_well(
 @pytest.mark.parametrize(
     ("told", "used", "resets"),
     [
-        (None, 0, "16 November"),  # an older gateway does not tell, and of two alike the day ends sooner
+        (None, 0, "16 November"),  # an older gateway does not report it, and of two equal ones the day ends sooner
         (None, 950, "16 November"),
         ("day", 0, "16 November"),
         ("month", 950, "1 December"),
@@ -131,7 +131,7 @@ def test_a_higher_budget_is_in_force_at_once(
     container = engine.containers[limited.container_name]
     limited.refresh_from_db()
     grant_budget(project=limited, granted=Budget(day_tokens=9000), actor=STAFF)
-    look_after_gateway()  # which is told of the same refusal again
+    look_after_gateway()  # which reports the same refusal again
     assert entry_of(engine, limited)["budget"]["day_tokens"] == 9000
     assert shown(api, limited, time) == ("running", "")
     assert engine.containers[limited.container_name] is container
@@ -152,7 +152,7 @@ def test_a_refusal_for_a_lower_budget_lasts_too(
 def test_an_agent_that_ended_because_of_its_budget_shows_the_reason(
     limited: Project, use: Any, api: Any, time: Clock, engine: MemoryEngine
 ) -> None:
-    """The assistant ends with the code for missing credit, which is what the provider's own error says."""
+    """The assistant ends with the code for missing credit, like for the provider's own error."""
     use(limited, 1000)
     engine.crash(limited.container_name, exit_code=31)
     for _ in range(2):

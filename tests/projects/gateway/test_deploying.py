@@ -119,7 +119,7 @@ def test_a_deploy_without_a_gateway_is_refused_and_leaves_nothing(
 def test_a_deploy_succeeds_although_the_gateway_cannot_be_reached(
     engine: MemoryEngine, deploy: Callable[..., Project]
 ) -> None:
-    """It is told again until it knows; meanwhile the agent is asked to come again."""
+    """The watcher repeats the message until the gateway knows; meanwhile the gateway asks the agent to come again."""
     engine.fail("gateway", EngineUnavailableError)
     project = deploy()
     assert project.status == "running"
@@ -145,7 +145,7 @@ def test_addresses_are_assigned_in_turn_and_each_once(db: None) -> None:
     network = IPv4Network("10.0.0.0/29")
     given = [take_address(network) for _ in range(6)]
     assert given == [f"10.0.0.{number}" for number in range(1, 7)]
-    assert take_address(network) == "10.0.0.1"  # nobody has kept any
+    assert take_address(network) == "10.0.0.1"  # nobody has stored any
 
 
 def test_a_full_network_is_reported(project: Project) -> None:

@@ -1,4 +1,4 @@
-"""Where an agent may go: the strictest of what the installation, its type, the staff and its owner say."""
+"""What an agent may reach: the strictest of the choices of installation, type, staff and owner."""
 
 from collections.abc import Callable
 from itertools import product

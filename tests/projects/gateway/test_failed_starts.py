@@ -32,7 +32,7 @@ def without_image(engine: MemoryEngine, _: pytest.MonkeyPatch) -> None:
 
 
 def not_pulled(engine: MemoryEngine, _: pytest.MonkeyPatch) -> None:
-    engine.fail("deploy", ImageNotPulledError)  # it is not lost, and no other one takes its place
+    engine.fail("deploy", ImageNotPulledError)  # it is not lost, and no other one replaces it
 
 
 def name_taken(engine: MemoryEngine, _: pytest.MonkeyPatch) -> None:
@@ -79,7 +79,7 @@ def test_a_failed_start_keeps_its_address(
 def test_a_failed_start_does_not_keep_an_address_that_is_taken(
     engine: MemoryEngine, project: Project, control: Control, deploy: Callable[..., Project]
 ) -> None:
-    """Two agents at one address would each be the other one to the gateway."""
+    """Otherwise the gateway would mistake two agents at one address for each other."""
     other, former = deploy(telegramToken="555:another-bot"), str(project.address)
 
     def give_away() -> None:
@@ -96,7 +96,7 @@ def test_a_failed_start_does_not_keep_an_address_that_is_taken(
 def test_an_agent_from_before_the_gateway_stays_outside(
     engine: MemoryEngine, without_gateway: Project, control: Control
 ) -> None:
-    """Nothing is expected of what the gateway sees of it, and the next start takes it in."""
+    """Nothing is expected from the gateway's sightings, and the next start moves it behind the gateway."""
     project = without_gateway
     engine.fail("deploy", EngineRefusedError)
     assert control(project, "restart").status_code >= 400

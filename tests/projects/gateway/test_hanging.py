@@ -1,4 +1,4 @@
-"""A gateway that hangs holds nobody up for longer than its limit, and the watcher's own thread looks after it."""
+"""A gateway that hangs delays nobody for longer than its limit, and the watcher's own thread looks after it."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -23,12 +23,12 @@ STAFF = Actor(label="sam@example.com", source="admin")
 
 @pytest.fixture
 def hanging(engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No word to the gateway comes through while this lasts, and nobody waits for long."""
+    """No message reaches the gateway during this, and nobody waits for long."""
     monkeypatch.setattr(service, "WITHIN", 0.1)
     released = threading.Event()
 
     def hold() -> None:
-        """As the engine does: until the caller's time is over."""
+        """Blocks like the engine: until the caller's time is over."""
         if not released.wait(seconds_left() or 0.0):
             raise EngineUnavailableError("It has not answered in time.")
 

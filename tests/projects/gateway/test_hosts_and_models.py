@@ -1,4 +1,4 @@
-"""Which hosts and models staff allow: what they may write, what the gateway is told, and what owners see."""
+"""Which hosts and models staff allow: what they may write, what the gateway gets, and what owners see."""
 
 from collections.abc import Callable
 from typing import Any
@@ -40,7 +40,7 @@ def test_anything_but_a_public_host_name_is_refused(written: str) -> None:
 
 
 def test_invisible_characters_are_refused() -> None:
-    """But for the end of a line."""
+    """Except for the end of a line."""
     taken = [
         hex(ord(each))
         for each in sample()

@@ -38,7 +38,7 @@ def _nobody_outside(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_project_keeps_its_provider_until_its_key_or_the_setting_changes(
     api: APIClient, deploy: Callable[..., Project], groq: FakeProvider, change: dict[str, Any]
 ) -> None:
-    """Also if staff have changed the key prefix or deleted the provider."""
+    """Even if staff have changed the key prefix or deleted the provider."""
     project = deploy(apiKey=GROQ_KEY)
     groq.requests.clear()
     Provider.objects.update(key_prefix="new_")

@@ -1,7 +1,7 @@
-"""kill -9 of the service in each verb, before each write and each engine call, the gateway's among them.
+"""kill -9 of the service in each verb, before each write and each call to the engine or the gateway.
 
-Whatever was done by then, two rounds of the watcher later nothing is in flight, the agent is as its owner wants it, and
-its credentials count while it is to run and not when it is not.
+No matter what was done by then, two rounds of the watcher later nothing is in flight, the agent is in its desired
+state, and its credentials are valid exactly if it should run.
 """
 
 from collections.abc import Callable
@@ -54,7 +54,7 @@ def nothing(_project: Project, _api: Any) -> None:
 
 
 def look(_project: Project, _api: Any) -> None:
-    """The watcher's own, at a gateway that is gone and a project of which it was not told."""
+    """The watcher's check of a gateway that has vanished, and of a project that it was not told about."""
     Gateway.objects.update(found_at=None, told_digest="")
     look_after_gateway()
 
@@ -70,8 +70,10 @@ VERBS: dict[str, tuple[Verb, Verb, str, range]] = {
     "delete": (nothing, delete, FIRST, EVERY),
     "a look": (nothing, look, FIRST, EVERY),
 }
-"""What happens before, the verb that is killed, when it tells the gateway, and the effects before which it is killed. A
-start and a restart do the same from the second one on, so that they share them.
+"""What happens before, the verb that is killed, when it notifies the gateway, and the effects before which it is
+killed.
+
+A start and a restart do the same from the second effect on, so that they share them.
 """
 
 
@@ -90,9 +92,10 @@ def converge() -> None:
 
 
 def assert_true(engine: MemoryEngine, key: str) -> None:
-    """The gateway has the very version of an agent that is to run. Of one that is not, it may have heard of an earlier
-    one that was void as well, or, where it has lost all, of none: no look compares a million agents at rest, and each
-    start raises the version and tells the gateway itself.
+    """Asserts that the gateway has the current version of an agent that should run.
+
+    Of an agent that should not, it may have an earlier version that was void as well or, after losing everything, none:
+    no check compares a million agents at rest, and each start raises the version and notifies the gateway itself.
     """
     row = Project.objects.filter(pk=key).first()
     if row is None or row.desired == Desired.DELETED:

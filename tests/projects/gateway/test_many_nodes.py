@@ -1,4 +1,4 @@
-"""A look at the gateways of a Swarm's nodes, of which some are silent."""
+"""A visit to the gateways of a Swarm's nodes, some of which are silent."""
 
 import threading
 from collections.abc import Callable
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db
 
 
 class Silent:
-    """Counts what it is asked. None answers before so many are asked at a time."""
+    """Counts the questions. Answers only when so many are being asked at once."""
 
     def __init__(self, together: int = 1) -> None:
         self.asked = 0
@@ -34,7 +34,7 @@ class Silent:
         raise EngineUnavailableError(NOT_THERE)
 
     def prepare(self, *, within: float) -> None:
-        """There is nothing to prepare."""
+        """Nothing has to be prepared."""
 
 
 def test_silent_gateways_are_asked_once_and_side_by_side(engine: MemoryEngine, project: Project) -> None:

@@ -107,7 +107,7 @@ def test_with_the_gateway_switched_off_agents_start_without_it(
 
 
 def test_staff_see_a_missing_gateway_while_it_is_missing(engine: MemoryEngine, sam: Any, client: Client) -> None:
-    """From the first look on: that none has ever run is no reason for silence."""
+    """From the first check on, even if none has ever run."""
     engine.images.discard(GATEWAY_IMAGE)
     look_after_gateway()
     assert "image is not on the engine" in describe_trouble()

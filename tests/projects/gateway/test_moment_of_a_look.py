@@ -18,7 +18,7 @@ Control = Callable[..., Any]
 
 @pytest.fixture
 def told_at(monkeypatch: pytest.MonkeyPatch) -> list[datetime]:
-    """When the gateway has been told, before and after which an agent may be paused."""
+    """When the gateway was notified; an agent may be paused before or after it."""
     moments: list[datetime] = []
 
     class Notification(synchronization.GatewayNotification):

@@ -43,7 +43,7 @@ def test_new_credentials_that_cure_the_failure_start_the_agent(
     else:
         held = set(engine.secrets_of(project.container_name).values())
         assert set(change.values()) <= held
-    give_up(engine, project, end)  # what is new is refused as well
+    give_up(engine, project, end)  # the new one is refused as well
     reconcile()
     assert not engine.containers[project.container_name].is_up
 

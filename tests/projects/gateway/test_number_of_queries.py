@@ -1,4 +1,5 @@
-"""How many queries each command of the API takes behind the gateway, the begin and the end of transactions included."""
+"""How many queries each command of the API makes behind the gateway, including the beginning and the end of
+transactions."""
 
 from collections.abc import Callable
 from functools import partial
@@ -34,7 +35,7 @@ A key that may be of a provider that the staff have named asks for these.
 
 def test_each_command_makes_only_the_necessary_queries(api: APIClient, settings: Any) -> None:
     Plan.objects.filter(slug=PROJECT["plan"]).update(day_tokens=1_000_000)
-    create_project(api, PROJECT | {"telegramToken": token_of_bot(71)})  # what a process asks once
+    create_project(api, PROJECT | {"telegramToken": token_of_bot(71)})  # queries that a process makes once
     counted: dict[str, list[str]] = {}
 
     def count(command: str, send: Callable[[], Any]) -> None:

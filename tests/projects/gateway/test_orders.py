@@ -44,7 +44,7 @@ def look(_project: Project, _api: Any) -> None:
 
 
 def overtake(engine: MemoryEngine, act: Callable[[], object]) -> None:
-    """Carries out `act` as a whole while the next word to the gateway is on its way."""
+    """Carries out `act` completely while the next message to the gateway is on its way."""
 
     def hook() -> None:
         engine.slow("gateway", None)
@@ -79,13 +79,13 @@ def test_two_simultaneous_changes_both_hold(
 
 @pytest.mark.parametrize("second", [change_key, grant, stop, suspend, delete])
 def test_a_look_of_the_watcher_undoes_nothing(engine: MemoryEngine, project: Project, api: Any, second: Act) -> None:
-    """It has read the rows before the change, and tells of them after it."""
+    """The watcher has read the rows before the change, and sends them after it."""
     Project.objects.filter(pk=project.pk).update(entry_version=50)
     asked: list[int] = []
 
     def hook() -> None:
         asked.append(1)
-        if len(asked) == 2:  # the first question is for the versions
+        if len(asked) == 2:  # the first question is about the versions
             engine.slow("gateway", None)
             second(project, api)
 

@@ -1,4 +1,4 @@
-"""The budget that an owner sets: what a plan gives at most, and in force at once."""
+"""The budget that an owner sets: at most what the plan gives, and in force at once."""
 
 from decimal import Decimal
 from typing import Any
@@ -76,7 +76,7 @@ def test_an_invalid_or_too_large_budget_is_refused(
 
 
 def test_changing_to_a_smaller_plan_removes_a_larger_budget(api: APIClient, project: Project, alice: User) -> None:
-    """What the owner has set is kept, for the day on which a plan gives as much again."""
+    """The owner's limits are kept until a plan gives as much again."""
     Plan.objects.filter(slug="pro").update(**{**NO_BUDGET, "day_tokens": 100})
     Plan.objects.filter(slug="starter").update(**{**NO_BUDGET, "day_tokens": 10})
     Allowance.objects.get_or_create(user=alice, plan_id="starter")

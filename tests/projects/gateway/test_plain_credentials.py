@@ -24,7 +24,7 @@ STAND_IN = f"********{CANARY_OF_SERVER[-4:]}"
 
 @pytest.fixture
 def plain(deploy: Callable[..., Project]) -> Project:
-    """With one credential that was kept well, one in plain text, and a line that is none."""
+    """With one encrypted credential, one in plain text, and an invalid line."""
     project = deploy(settings={"mcp": [MCP], "search_url": SEARCH, "server_credentials": [f"{MCP} {CANARY_OF_SERVER}"]})
     lines = [*project.settings["server_credentials"], f"{SEARCH} X-Key: {CANARY_OF_SERVER}", f"{CANARY_OF_SERVER} x"]
     Project.objects.update(settings={**project.settings, "server_credentials": lines})

@@ -1,6 +1,6 @@
-"""An agent that says nothing of itself is ready when the gateway has seen it reach Telegram, and not before.
+"""An agent that reports nothing is ready when the gateway has seen it reach Telegram, and not before.
 
-The family: what the image says of itself x what the gateway has seen x how long ago the agent was started.
+The cases: what the image reports, what the gateway has seen, and how long ago the agent was started.
 """
 
 from collections.abc import Callable
@@ -53,7 +53,7 @@ EXPECTED = {
 
 
 def told(api: APIClient, project: Project) -> tuple[str, str]:
-    """By the project's own answer, with which the list agrees."""
+    """The project's own answer, with which the list agrees."""
     answer = api.get(f"/api/projects/{project.pk}").json()
     assert [row["status"] for row in api.get("/api/projects").json()] == [answer["status"]]
     return answer["status"], (answer["status_reason"] or {"code": ""})["code"]
@@ -63,7 +63,7 @@ def told(api: APIClient, project: Project) -> tuple[str, str]:
 def look(
     engine: MemoryEngine, gateway: MemoryGateway, project: Project, time: Clock, api: APIClient
 ) -> Callable[..., tuple[str, str]]:
-    """So many seconds after its start the gateway has seen this. Moments are in seconds from now."""
+    """The gateway has seen this, so many seconds after the start. Moments are in seconds from now."""
 
     def look(*, age: float, health: Health = Health.NONE, **what: Any) -> tuple[str, str]:
         container = engine.containers[project.container_name]
@@ -91,7 +91,7 @@ def test_a_silent_agent_is_judged_by_what_the_gateway_has_seen(look: Callable[..
 
 @pytest.mark.either_database
 def test_if_agent_and_gateway_disagree_the_gateway_counts(look: Callable[..., tuple[str, str]]) -> None:
-    """It says that it is healthy."""
+    """It reports that it is healthy."""
     for name, what in SEEN.items():
         expected = EXPECTED.get((name, OLD), WELL)
         assert look(age=OLD, health=Health.HEALTHY, **what) == expected, name

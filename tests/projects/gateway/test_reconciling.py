@@ -25,7 +25,7 @@ Control = Callable[..., Any]
 
 
 def told(engine: MemoryEngine) -> int:
-    """Of how many projects the gateway was told in one more look."""
+    """Returns the number of projects about which one more check notifies the gateway."""
     return reconcile_entries(GatewayClient(engine.gateway()))
 
 
@@ -63,7 +63,7 @@ def test_a_gateway_that_has_lost_everything(engine: MemoryEngine, deploy: Callab
 
 
 def test_after_the_restore_of_an_older_backup_the_rows_count(engine: MemoryEngine, project: Project, api: Any) -> None:
-    """As after the restore of an older backup: what the rows say holds, and the next change is above it as well."""
+    """The rows count, and the next change has a higher version than the gateway."""
     api.patch(f"/api/projects/{project.pk}", {"apiKey": CANARY_OTHER_API_KEY})
     older = {"entry_version": 1, "api_key_ciphertext": project.api_key_ciphertext}
     Project.objects.filter(pk=project.pk).update(**older)

@@ -77,7 +77,7 @@ class Hanging:
         raise EngineUnavailableError(NOT_THERE)
 
     def prepare(self, *, within: float) -> None:
-        """There is nothing to prepare."""
+        """Nothing has to be prepared."""
 
 
 def test_a_gateway_that_hangs_is_asked_once_and_keeps_no_other_waiting(nodes: Nodes) -> None:

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def see(gateway: MemoryGateway, project: Project) -> Callable[..., None]:
-    """The gateway sees something of Alice's agent, from now on, and the watcher asks it."""
+    """The gateway sees something of Alice's agent, and the watcher reads it."""
 
     def see(**what: float | str | None) -> None:
         now = clock.now().timestamp()
@@ -113,7 +113,7 @@ def test_an_ended_agent_s_credential_is_not_blamed(
     engine.crash(project.container_name, exit_code=exit_code)
     for _ in range(2):
         reconcile()
-        look_after_gateway()  # its entry is void by then, and what was seen forgotten
+        look_after_gateway()  # its entry is void by then, and the sightings are forgotten
     assert told(api, project) == ("crashed", code)
 
 
@@ -123,7 +123,7 @@ def test_a_refusal_by_telegram_takes_precedence(project: Project, see: Any, api:
 
 
 def test_a_new_key_begins_with_a_clean_slate(project: Project, see: Any, api: Any) -> None:
-    """What was refused was the old one. That the new one is refused is another sighting."""
+    """The old key was refused. A refusal of the new one is another sighting."""
     see(provider_status=401)
     api.patch(f"/api/projects/{project.pk}", {"apiKey": CANARY_OTHER_API_KEY})
     assert told(api, project) == ("running", "")

@@ -26,7 +26,7 @@ TRIES = ("ensure_gateway", "")
 
 @pytest.fixture
 def silent(engine: MemoryEngine, api: Any, body: dict[str, Any]) -> None:
-    """Somebody has just learnt it."""
+    """Another process has just noticed it."""
     engine.fail("ensure_gateway", GatewaySilentError("It does not answer."))
     assert_problem(api.post("/api/projects", body), 503, "engine_unavailable")
     engine.calls.clear()
@@ -75,7 +75,7 @@ def test_without_a_watcher_one_request_probes_the_gateway_and_others_do_not_wait
 
 
 def test_running_agents_are_not_affected(engine: MemoryEngine, project: Project, control: Callable[..., Any]) -> None:
-    """One that is found a moment ago counts, whatever another process has noted."""
+    """A gateway that was found a moment ago counts, no matter what another process has noted."""
     Gateway.objects.update(silent_at=clock.now(), found_at=clock.now())
     assert control(project, "restart").status_code == 200
 

@@ -1,8 +1,8 @@
-"""Several who do something to one project at once, while the process of one of them is killed.
+"""Several simultaneous actions on one project, while the process of one of them is killed.
 
-Each history is drawn from its number: verbs, each of which is overtaken by others at one of its calls of the engine,
-and some of which are killed there. Afterwards the agent is as its owner wants it, and its credentials count while it is
-to run and not when it is not. `--whole` has 25 times as many histories.
+Each history follows from its number: verbs, each of which is interrupted by others at one of its engine calls, and some
+of which are killed there. Afterwards the agent is in its desired state, and its credentials are valid exactly if it
+should run. `--whole` has 25 times as many histories.
 """
 
 import random
@@ -22,7 +22,7 @@ from tests.projects.telling import FIRST, LAST, tell_in_the_same_thread
 pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
 
 TURNS = 4
-"""Verbs of a history one after another."""
+"""Verbs of a history, one after another."""
 
 
 @pytest.mark.sampled(25)
@@ -52,7 +52,7 @@ def test_the_next_restart_repairs_any_failure(
     monkeypatch: pytest.MonkeyPatch,
     settings: Any,
 ) -> None:
-    """What the engine has refused an owner asks for again, after the staff have lifted a suspension."""
+    """The owner repeats what the engine has refused, after staff have lifted a suspension."""
     settings.BERTH_TELEGRAM_API = settings.BERTH_TELEGRAM_API  # put back at the end
     chance = random.Random(number)
     tell_in_the_same_thread(monkeypatch, chance.choice([FIRST, LAST]))
@@ -75,7 +75,7 @@ def test_the_next_restart_repairs_any_failure(
 
 
 def forget_troubles() -> None:
-    """The time is over for which the watcher leaves alone what it has failed at."""
+    """Ends the pauses that the watcher makes after failures."""
     Project.objects.update(**NO_TROUBLE)
 
 
@@ -88,7 +88,7 @@ def assert_entry_true(engine: MemoryEngine, key: str) -> None:
 
 
 def start_what_is_stopped(engine: MemoryEngine, key: str, api: Any) -> None:
-    """The gateway knows it at once: no watcher need look before."""
+    """The gateway knows it at once, without the watcher."""
     rows = Project.objects.filter(pk=key, desired=Desired.STOPPED, suspended_at=None)
     if rows.exists():
         assert api.post(f"/api/projects/{key}/control", {"action": "start"}).status_code == 200

@@ -1,7 +1,7 @@
 """The histories of `test_simultaneous.py` with the gateway's own process, which is killed between its commands and
 before its answers.
 
-What it says of each project then is what the gateway in memory says, which has heard the same.
+Its view of each project then equals that of the gateway in memory, which gets the same messages.
 """
 
 import json
@@ -30,7 +30,7 @@ TURNS, KILLS = 4, 3
 
 
 class RealGateway(MemoryGateway):
-    """Asks the process, and has the gateway in memory hear the same."""
+    """Sends each message to the process and to the gateway in memory."""
 
     def __init__(self, process: Gateway, chance: random.Random) -> None:
         super().__init__()

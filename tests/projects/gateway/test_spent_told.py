@@ -1,4 +1,4 @@
-"""A gateway that has lost its counts is told what was spent, so that nobody spends a budget twice."""
+"""A gateway that has lost its counts learns what was spent, so that no budget is spent twice."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 
 
 def told(engine: MemoryEngine, project: Project) -> dict[str, int]:
-    """Tokens of each period, of all stores together."""
+    """Returns the tokens of each period, of all stores together."""
     found: dict[str, int] = {}
     for each in entry_of(engine, project)["spent"]:
         found[each["period"]] = found.get(each["period"], 0) + each["tokens"]
@@ -67,7 +67,7 @@ def test_each_store_gets_separate_spending_of_the_current_day_and_month(
     assert told(engine, limited) == {"2026-11-16": 50, "2026-11": 650}
     time.now += timedelta(days=30)
     use(limited, 7)
-    renew_all_entries()  # as any other change that the gateway is told of
+    renew_all_entries()  # as with any other change
     look_after_gateway()
     assert told(engine, limited) == {"2026-12-16": 7, "2026-12": 7}
 

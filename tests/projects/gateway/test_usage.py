@@ -74,7 +74,7 @@ def test_many_pages_of_usage_are_read_in_one_round(
 
 
 def test_two_watchers_do_not_undo_each_other(engine: MemoryEngine, project: Project, gateway: MemoryGateway) -> None:
-    """One has read a page and is slow; the other reads on, and its totals stay."""
+    """One has read a page and is slow; the other continues, and its totals stay."""
     gateway.use(str(project.pk), model="gpt", input=10)
     slow_cursor, _ = Gateway.objects.get_or_create(pk=Gateway.objects.get().pk)
     slow_page = GatewayClient(engine.gateway()).usage_since(0)

@@ -1,4 +1,4 @@
-"""GET /api/projects/{id}/usage, what a project's answer says of it, and the budget that an owner sets."""
+"""GET /api/projects/{id}/usage, the usage in a project's answer, and the budget that an owner sets."""
 
 import csv
 import io
@@ -26,12 +26,12 @@ NOTHING = {"messages": 0, "requests": 0, "tokens": 0, "money": "0.00"}
 @pytest.fixture(autouse=True)
 def _now(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clock, "now", lambda: NOW)
-    monkeypatch.setattr(session_tokens, "clock", SimpleNamespace(now=timezone.now))  # as the library that reads them
+    monkeypatch.setattr(session_tokens, "clock", SimpleNamespace(now=timezone.now))  # as in the library that reads them
 
 
 @pytest.fixture
 def used(project: Project) -> Callable[..., None]:
-    """An hour of Alice's project; `ago` in hours."""
+    """Adds an hour of usage to Alice's project; `ago` is in hours."""
 
     def used(ago: int, model: str = "gpt", store: str = "one", **counts: int) -> None:
         hour = NOW.replace(minute=0) - timedelta(hours=ago)

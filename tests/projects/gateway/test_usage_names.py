@@ -30,7 +30,7 @@ def test_any_name_of_a_model_can_be_stored(
 
 
 def test_a_model_name_that_is_no_text_is_replaced() -> None:
-    """No answer of a gateway holds one, but what is stored must not depend on that."""
+    """No gateway sends one, but the stored data must not depend on that."""
     assert name_model("lone \ud800 surrogate").startswith("lone \ufffd surrogate ")
     assert name_model("\ud800") != name_model("\ud801")
 

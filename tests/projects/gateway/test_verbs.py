@@ -59,7 +59,7 @@ def test_a_verb_succeeds_although_the_gateway_cannot_be_reached(
 
 
 def test_a_suspended_agent_loses_its_credentials_before_it_ends(engine: MemoryEngine, project: Project) -> None:
-    """However long that takes."""
+    """No matter how long that takes."""
     engine.slow("stop", lambda: wait_until(lambda: entry_of(engine, project) is None))
     suspend_project(project=project, actor=STAFF)
     assert entry_of(engine, project) is None
@@ -101,7 +101,7 @@ def test_a_lifted_suspension_restores_the_credentials(engine: MemoryEngine, proj
 
 
 def test_a_new_key_and_a_new_token_are_in_force_at_once(engine: MemoryEngine, project: Project, api: Any) -> None:
-    """Also that of another bot, whose number is not looked at."""
+    """Even that of another bot, whose number is not compared."""
     before = engine.containers[project.container_name], engine.secrets_of(project.container_name)
     change = {"apiKey": CANARY_OTHER_API_KEY, "telegramToken": CANARY_OTHER_TELEGRAM_TOKEN}
     assert api.patch(f"/api/projects/{project.pk}", change).status_code == 200
@@ -163,7 +163,7 @@ def test_the_gateway_gets_no_entry_for_a_project_outside_it(
 
 
 def test_a_quarantined_agent_loses_its_credentials_and_its_log_has_none(engine: MemoryEngine, project: Project) -> None:
-    """Its row is lost, as with an older backup. What is void need not be known to anybody."""
+    """Its row is lost, as with an older backup. Void credentials need not be known to anyone."""
     secret = engine.secrets_of(project.container_name)["agent_api_key"]
     engine.log(project.container_name, f"key={secret[::-1]}!")
     key = str(project.pk)

@@ -19,7 +19,7 @@ def admin(sam: User) -> Client:
 
 @pytest.fixture
 def three(deploy: Callable[..., Project]) -> list[Project]:
-    """As the list has them: the newest first."""
+    """In the order of the list: the newest first."""
     return [deploy(name=f"Ship {n}", telegramToken=token_of_bot(4_000_000_000 + n)) for n in range(3)][::-1]
 
 

@@ -16,7 +16,7 @@ def choose(admin: Client, action: str, projects: list[Project], **form: Any) -> 
 
 
 def begin(admin: Client, action: str, projects: list[Project], **form: Any) -> str:
-    """The address of the page."""
+    """Returns the address of the page."""
     address: str = choose(admin, action, projects, **form).headers["Location"]
     assert address.startswith(f"{LIST}batch/")
     return address

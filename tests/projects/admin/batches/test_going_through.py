@@ -32,7 +32,7 @@ def test_the_page_processes_all_rows_and_shows_each_result(
     second = text_of(step(admin, page, seen=1))
     assert "2 of 3 finished. Ship 1 Done: Stopped." in second
     assert "Ship 2" not in second
-    last = text_of(step(admin, page, seen=1))  # an answer that was lost on its way is told once more
+    last = text_of(step(admin, page, seen=1))  # an answer that was lost on its way is sent once more
     assert "3 of 3 finished. Nothing is left." in last
     assert "Ship 1 Done: Stopped. Ship 0 Done: Stopped." in last
     assert {each.state for each in engine.containers.values()} == {"exited"}

@@ -12,7 +12,7 @@ from tests.projects.api.idempotency.records import KEY
 
 @pytest.fixture
 def create(api: APIClient, body: dict[str, Any], engine: MemoryEngine) -> Callable[..., Any]:
-    """Post the good request under the key; fields change its body."""
+    """Posts the valid request with the key; fields change its body."""
 
     def post(*, client: APIClient = api, key: str = KEY, **fields: Any) -> Any:
         return client.post("/api/projects", body | {"plan": "pro"} | fields, headers={"idempotency-key": key})

@@ -1,4 +1,4 @@
-"""A request that failed or was cut off frees its Idempotency-Key."""
+"""A request that failed or was interrupted frees its Idempotency-Key."""
 
 from collections.abc import Callable
 from typing import Any

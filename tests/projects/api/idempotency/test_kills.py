@@ -1,9 +1,9 @@
-"""kill -9 of a creation at every point at which anything has changed: before each write, and before each engine call.
+"""kill -9 of a creation before each of its writes and engine calls.
 
 A run tries every third point of each kind of creation, so that all kinds together try all; `--whole` tries each.
 
-A retry is told to wait only while the project is being made, or may still come; then it makes one project, or is
-answered with the one that is there.
+A retry has to wait only while the project is being created, or may still be; then it creates one project, or returns
+the existing one.
 """
 
 from collections.abc import Callable, Iterator
@@ -43,7 +43,7 @@ class Killed(BaseException):
 
 
 class Reaper:
-    """Kills at the `point`-th step. What the dead process would still do, in any `finally`, does not happen."""
+    """Kills at the `point`-th step. No `finally` of the dead process has any effect."""
 
     def __init__(self, point: int) -> None:
         self.left = point
@@ -96,7 +96,7 @@ def let_time_pass() -> None:
 
 
 def may_still_come() -> bool:
-    """Whether the first request could be alive, by all that others can see."""
+    """Returns whether the first request could be alive, as far as others can see."""
     if not IdempotencyRecord.objects.exists():
         return False
     project = Project.objects.first()

@@ -1,4 +1,4 @@
-"""POST /api/projects with an Idempotency-Key: a retry gets the first answer, and makes nothing new."""
+"""POST /api/projects with an Idempotency-Key: a retry gets the first answer, and creates nothing."""
 
 import json
 from collections.abc import Callable

@@ -10,7 +10,7 @@ from tests.projects.api.queried.rows import KINDS, twin
 
 @pytest.fixture
 def rows(project: Project, monkeypatch: pytest.MonkeyPatch) -> list[Project]:
-    """Projects of many statuses, names and times, and the usual list of them. The clock stands still."""
+    """Projects with many statuses, names and times, and their usual list. The clock stands still."""
     now = timezone.now()
     monkeypatch.setattr("accounts.clock.now", lambda: now)
     Watch.objects.update_or_create(instance="berth", defaults={"heartbeat_at": now, "lease_until": now + LEASE})

@@ -1,4 +1,4 @@
-"""GET /api/projects by status, text and order, and with more of each project. The usual list is the oracle."""
+"""GET /api/projects by status, text and order, and with more fields. The usual list is the oracle."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -121,7 +121,7 @@ def test_queries_do_not_grow_with_the_list(
     api: APIClient, rows: Any, project: Project, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     asked = "/api/projects?q=a&sort=name&status=running,stopped,crashed,failed&include=bot,status_reason"
-    with django_assert_num_queries(4):  # who asks, what is theirs, their bots, and the rows of the page
+    with django_assert_num_queries(4):  # the user, their projects, their bots, and the rows of the page
         assert len(api.get(asked).json()) >= 4
     now = timezone.now()
     Project.objects.bulk_create(twin(project, now, number, "crashed") for number in range(30))

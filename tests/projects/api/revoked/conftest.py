@@ -1,4 +1,4 @@
-"""Clients of Alice's whose access is looked at again all the time."""
+"""Alice's clients, whose access is checked all the time."""
 
 from collections.abc import Callable
 
@@ -19,7 +19,7 @@ def _checks_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def client_of(alice: User) -> Callable[[str], APIClient]:
-    """Alice's client with a session token or a key."""
+    """Returns Alice's client with a session token or a key."""
 
     def make(kind: str) -> APIClient:
         token = issue_session(alice) if kind == SESSION else plain_key(ApiKeyFactory.create(user=alice, scope="write"))

@@ -1,4 +1,4 @@
-"""A log that is followed ends with its token and with its project."""
+"""A followed log ends with its token and with its project."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Every route that answers for longer, and every way to lose access while it does."""
+"""Every route with slow answers, and every way to lose access during one."""
 
 from collections.abc import Callable
 from typing import Any

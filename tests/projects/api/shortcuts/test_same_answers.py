@@ -1,6 +1,5 @@
-"""What is polled is answered as the views behind the shortcuts answer it: in every status, by every token, however the
-request is spelled, to the byte and to the header.
-"""
+"""Polls get the answer that the views behind the shortcuts give: in every status, with every token, no matter how the
+request is written, with the same bytes and headers."""
 
 from datetime import datetime
 from itertools import product
@@ -64,7 +63,7 @@ def test_the_shortcut_gives_every_status_like_the_view(
             with without_shortcuts():
                 unchanged = told(call("GET", address, by=token, **{"If-None-Match": etag}))
             assert unchanged[0] == 304
-            for _ in range(2):  # the second may come from memory
+            for _ in range(2):  # the second one may come from memory
                 views.clear()
                 assert told(call("GET", address, by=token)) == whole
                 assert told(call("GET", address, by=token, **{"If-None-Match": etag})) == unchanged

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.usefixtures("credentials_are_verified")
 def test_each_claim_gets_its_turn(
     squatter: Project, api: APIClient, body: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However many there are, and however long Telegram says nothing of the first ones."""
+    """No matter how many there are, and how long Telegram is silent about the first ones."""
     api.post("/api/projects", body)
     asked: list[str] = []
 

@@ -37,7 +37,7 @@ def test_a_start_that_looked_before_the_bot_was_lost_does_not_count(
 
     def lose_it() -> None:
         monkeypatch.setattr(control, "learn_host_memory", learn_host_memory)
-        # In a context of its own, as it has in the thread that serves it: the id of a request is kept in one.
+        # In a separate context, like in its thread: the id of a request is stored in one.
         assert copy_context().run(api.post, "/api/projects", body).status_code == 201
 
     monkeypatch.setattr(control, "learn_host_memory", lose_it)
@@ -54,7 +54,7 @@ def test_while_telegram_is_silent_nobody_learns_which_bots_are_here(
     settings: Any,
     telegram: FakeTelegram,
 ) -> None:
-    """The answers to a bot that is deployed and to one that is not are the same, by every way in."""
+    """A bot that is deployed here gets the same answers as one that is not, everywhere."""
     assert api.post("/api/projects", body).status_code == 201
     settings.BERTH_TELEGRAM_API = f"http://127.0.0.1:{reserve_port()}"
     told = []

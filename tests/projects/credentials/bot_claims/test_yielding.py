@@ -103,7 +103,7 @@ def test_of_two_holders_of_a_token_the_first_confirmed_one_gets_the_bot(
 def test_a_claim_that_is_confirmed_ends_the_others_at_once(
     squatter: Project, outage: Outage, api: APIClient, body: dict[str, Any]
 ) -> None:
-    """Without Telegram being asked about them: it may fall silent again before that."""
+    """Telegram is not asked about them: it may fall silent again before that."""
     mine = Project.objects.get(pk=api.post("/api/projects", body).json()["id"])
     outage()
     confirm_claim(mine)
