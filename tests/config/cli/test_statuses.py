@@ -22,7 +22,7 @@ LOOKS = {
 
 
 def shown(status: Status) -> Document:
-    return Document(raw=b"", told={"status": status.value}, status=200, headers={})
+    return Document(raw=b"", content={"status": status.value}, status=200, headers={})
 
 
 def test_each_status_has_the_colour_of_its_appearance() -> None:

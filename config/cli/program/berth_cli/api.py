@@ -25,10 +25,10 @@ LONGEST_SENTENCE = 600
 
 @dataclass(frozen=True)
 class Document:
-    """`raw` contains the bytes from the API, and `told` the parsed JSON: a dict, a list, or None without a body."""
+    """`raw` contains the bytes from the API, and `content` the parsed JSON: a dict, a list, or None without a body."""
 
     raw: bytes
-    told: Any
+    content: Any
     status: int
     headers: Mapping[str, str]
 
@@ -104,9 +104,9 @@ class Api:
                 f"{self.transport.host} has answered {answer.status}, but not like Berth. Perhaps a proxy in "
                 "front of it cannot reach it."
             )
-        told: dict[str, Any] = {str(name): value for name, value in problem.items()}
-        told["retry_after"] = _read_seconds(answer.headers.get("Retry-After"))
-        return RefusedError(_sentence(told), status=answer.status, problem=told, document=answer.body)
+        details: dict[str, Any] = {str(name): value for name, value in problem.items()}
+        details["retry_after"] = _read_seconds(answer.headers.get("Retry-After"))
+        return RefusedError(_sentence(details), status=answer.status, problem=details, document=answer.body)
 
     def _persist(self, send: Callable[[], T], *, patience: float | None, may_repeat: bool, is_command: bool) -> T:
         """Returns what `send` returns, after as many attempts as make sense and fit into `patience`."""
@@ -124,12 +124,12 @@ class Api:
     def _read(self, answer: Answer) -> Document:
         if answer.status >= 300:
             raise self.refuse(answer)
-        told = _parse(answer.body) if answer.body else None
-        if answer.body and not isinstance(told, (dict, list)):
+        data = _parse(answer.body) if answer.body else None
+        if answer.body and not isinstance(data, (dict, list)):
             raise UnreachableError(
                 f"The answer of {self.transport.host} cannot be read: it is cut off, or not from Berth."
             )
-        return Document(answer.body, told, answer.status, {name.lower(): text for name, text in answer.headers.items()})
+        return Document(answer.body, data, answer.status, {name.lower(): text for name, text in answer.headers.items()})
 
 
 def _attempt(send: Callable[[], T]) -> T | CommandError:
@@ -156,9 +156,9 @@ def _find_wait(error: CommandError, *, may_repeat: bool, is_command: bool) -> fl
 def _sentence(problem: dict[str, Any]) -> str:
     """Returns the API's sentence, or its sentences about the fields if the request contained something invalid."""
     errors = problem.get("errors")
-    told = [each for each in errors if isinstance(each, dict)] if isinstance(errors, list) else []
+    named = [each for each in errors if isinstance(each, dict)] if isinstance(errors, list) else []
     lines = [
-        f"{each['field']}: {each.get('detail')}" if each.get("field") else str(each.get("detail")) for each in told
+        f"{each['field']}: {each.get('detail')}" if each.get("field") else str(each.get("detail")) for each in named
     ]
     return (" ".join(lines) or str(problem["detail"]))[:LONGEST_SENTENCE]
 
@@ -196,5 +196,5 @@ def open_stream(api: Api, path: str, *, query: Mapping[str, object], within: flo
 
 
 def _write_query(query: Mapping[str, object]) -> str:
-    asked = {name: value for name, value in query.items() if value not in (None, "")}
-    return f"?{urlencode(asked)}" if asked else ""
+    given = {name: value for name, value in query.items() if value not in (None, "")}
+    return f"?{urlencode(given)}" if given else ""

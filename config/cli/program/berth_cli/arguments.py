@@ -40,8 +40,8 @@ def make_parser() -> argparse.ArgumentParser:
     common = _common()
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
-    def command(name: str, told: str) -> argparse.ArgumentParser:
-        return commands.add_parser(name, help=told, description=told, parents=[common], allow_abbrev=False)
+    def command(name: str, summary: str) -> argparse.ArgumentParser:
+        return commands.add_parser(name, help=summary, description=summary, parents=[common], allow_abbrev=False)
 
     _add_accounts(command)
     _add_deploying(command)
@@ -55,8 +55,8 @@ def make_parser() -> argparse.ArgumentParser:
 
 def check_texts(options: argparse.Namespace) -> None:
     """Raises `UsageError` for bytes that are not text, which only names of files may contain."""
-    for name, said in vars(options).items():
-        for each in said if isinstance(said, list) else [said]:
+    for name, given in vars(options).items():
+        for each in given if isinstance(given, list) else [given]:
             if name not in FILES and isinstance(each, str) and any("\ud800" <= one <= "\udfff" for one in each):
                 raise UsageError(f"“{each}” is not text in the encoding of this terminal.")
 
@@ -137,9 +137,9 @@ def _add_deploying(command: _Adder) -> None:
 
 
 def _add_control(command: _Adder) -> None:
-    told = {"start": "Start agents.", "stop": "Stop agents.", "restart": "Restart agents.",
+    descriptions = {"start": "Start agents.", "stop": "Stop agents.", "restart": "Restart agents.",
             "rm": "Delete agents and their memories."}  # fmt: skip
-    for name, sentence in told.items():
+    for name, sentence in descriptions.items():
         parser = command(name, sentence)
         parser.add_argument("projects", nargs="+", metavar="PROJECT")
         _add_wait(parser, 60)

@@ -76,6 +76,6 @@ def _commands() -> dict[str, argparse.ArgumentParser]:
 def _names() -> list[str]:
     with suppress(CommandError):
         api = Api(choose_context(), warn=lambda _sentence: None)
-        rows = as_rows(api.call("GET", "projects", patience=0, within=WITHIN).told)
+        rows = as_rows(api.call("GET", "projects", patience=0, within=WITHIN).content)
         return sorted({text(row, "name") for row in rows if text(row, "name").isprintable()})
     return []

@@ -61,9 +61,9 @@ def read_contexts() -> Contexts:
     except OSError as error:
         raise explain(error, f"{path} cannot be read") from None
     try:
-        told = json.loads(content)
-        known = {name: _read_context(name, each) for name, each in told["contexts"].items()}
-        return Contexts(current=str(told.get("current") or ""), known=known)
+        stored = json.loads(content)
+        known = {name: _read_context(name, each) for name, each in stored["contexts"].items()}
+        return Contexts(current=str(stored.get("current") or ""), known=known)
     except (ValueError, TypeError, KeyError, AttributeError):
         raise CommandError(f"{path} is damaged. Remove it, then run `berth login` again.") from None
 
@@ -75,8 +75,8 @@ def change_contexts(change: Callable[[Contexts], Contexts]) -> Contexts:
         with locked(folder):
             former = read_contexts()
             changed = change(former)
-            told = {"current": changed.current, "contexts": {n: asdict(one) for n, one in changed.known.items()}}
-            write_whole(folder / FILE, json.dumps(told, indent=2).encode() + b"\n")
+            stored = {"current": changed.current, "contexts": {n: asdict(one) for n, one in changed.known.items()}}
+            write_whole(folder / FILE, json.dumps(stored, indent=2).encode() + b"\n")
     except OSError as error:
         raise explain(error, f"{folder / FILE} cannot be written") from None
     return former
@@ -124,10 +124,10 @@ def note(name: str) -> None:
     (settings_folder() / name).touch(mode=0o600)
 
 
-def _read_context(name: str, told: dict[str, Any]) -> Context:
+def _read_context(name: str, stored: dict[str, Any]) -> Context:
     known = {each.name for each in fields(Context)} - {"name", "insecure_http"}
-    texts = {key: str(value) for key, value in told.items() if key in known}
-    return Context(name=name, insecure_http=told.get("insecure_http") is True, **texts)
+    texts = {key: str(value) for key, value in stored.items() if key in known}
+    return Context(name=name, insecure_http=stored.get("insecure_http") is True, **texts)
 
 
 def _close_to_others(path: Path) -> None:

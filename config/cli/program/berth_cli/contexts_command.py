@@ -20,9 +20,9 @@ def contexts(options: argparse.Namespace, out: Output) -> int:
         return 0
     found = read_contexts()
     if out.as_json:
-        told = [{"name": c.name, "url": c.url, "email": c.email, "current": c.name == found.current}
+        listed = [{"name": c.name, "url": c.url, "email": c.email, "current": c.name == found.current}
                 for c in found.known.values()]  # fmt: skip
-        print_out(json.dumps(told))
+        print_out(json.dumps(listed))
         return 0
     rows = [["*" if c.name == found.current else "", c.name, c.url, c.email] for c in found.known.values()]
     for line in write_table(["", "NAME", "ADDRESS", "EMAIL"], rows):

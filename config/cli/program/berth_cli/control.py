@@ -28,7 +28,7 @@ def update(options: argparse.Namespace, api: Api, out: Output) -> int:
     project_id = find_project(api, options.project)
     out.goes_on = f"The update continues. `berth status {project_id}` shows its progress."
     document = api.call("POST", path_of(project_id, "update"))
-    as_object(document.told)
+    as_object(document.content)
     if document.status == 200 or options.no_wait:
         out.show(document, [])
         out.line(
@@ -36,13 +36,13 @@ def update(options: argparse.Namespace, api: Api, out: Output) -> int:
         )
         return 0
     document = Wait(api, project_id, seconds=options.timeout, goes_on=out.goes_on).until(has_settled, document)
-    events = as_rows(api.call("GET", path_of(project_id, "events"), query={"limit": 20}).told)
+    events = as_rows(api.call("GET", path_of(project_id, "events"), query={"limit": 20}).content)
     last = next((event for event in events if text(event, "action") == NEW_IMAGE), {})
     outcome, detail = text(last, "outcome"), text(last, "detail")
     if outcome in {"undone", "failed", "given up"}:
         raise CommandError(f"The update was {outcome}. {detail}".strip(), document=document.raw)
     out.show(document, [])
-    out.line(f"{text(document.told, 'name')} has the newest image, and is {text(document.told, 'status')}.")
+    out.line(f"{text(document.content, 'name')} has the newest image, and is {text(document.content, 'status')}.")
     return 0
 
 
@@ -67,7 +67,7 @@ def _remove_one(options: argparse.Namespace, api: Api, out: Output, project_id: 
     if document.status == 204:
         out.line("It is deleted.")
         return 0
-    as_object(document.told)
+    as_object(document.content)
     if options.no_wait:
         out.show(document, [])
         out.line("It is being deleted.")
@@ -81,16 +81,16 @@ def finish(document: Document, *, wanted: str) -> Document:
     """Returns the document of a project that has the wanted status. Raises `CommandError` with the reason if it has
     not.
     """
-    status = text(as_object(document.told), "status")
+    status = text(as_object(document.content), "status")
     if status == wanted:
         return document
-    reason = text(document.told, "status_reason", "message")
-    name = text(document.told, "name")
+    reason = text(document.content, "status_reason", "message")
+    name = text(document.content, "name")
     raise CommandError(f"{name} is {status}. {reason}".strip(), document=document.raw)
 
 
 def _is_meant(api: Api, project_id: str) -> bool:
-    found = as_object(api.call("GET", path_of(project_id)).told)
+    found = as_object(api.call("GET", path_of(project_id)).content)
     question = f"Delete {text(found, 'name')} ({text(found, 'status')}) and its memory?"
     return confirm(question, option="--yes")
 
@@ -129,7 +129,7 @@ def _control_one(options: argparse.Namespace, api: Api, out: Output, project_id:
         document = wait.until(is_down if action == "stop" else has_settled, document)
         if action != "stop":
             finish(document, wanted="running")
-    told = as_object(document.told)
+    content = as_object(document.content)
     out.show(document, [])
-    out.line(f"{text(told, 'name')} is {text(told, 'status')}.")
+    out.line(f"{text(content, 'name')} is {text(content, 'status')}.")
     return 0

@@ -41,7 +41,7 @@ def deploy(options: argparse.Namespace, api: Api, out: Output) -> int:
     out.progress("Checking the credentials and creating the container …")
     began = time.monotonic()
     document = api.call("POST", "projects", body, once_by=str(uuid4()))
-    project_id = text(as_object(document.told), "id")
+    project_id = text(as_object(document.content), "id")
     out.goes_on = f"The deploy continues. `berth status {project_id}` shows its progress."
     _tell_made(document, took=time.monotonic() - began, out=out)
     if options.no_wait:
@@ -49,7 +49,7 @@ def deploy(options: argparse.Namespace, api: Api, out: Output) -> int:
     since = time.monotonic()
     wait = Wait(api, project_id, seconds=options.timeout, goes_on=out.goes_on)
     document = wait.until(has_settled, document)
-    if text(document.told, "status") in {"running", "degraded"}:
+    if text(document.content, "status") in {"running", "degraded"}:
         out.progress(f"Polling Telegram   {time.monotonic() - since:.1f} s")
     return _end(finish(document, wanted="running"), out)
 
@@ -67,7 +67,7 @@ def change(options: argparse.Namespace, api: Api, out: Output) -> int:
         wait = Wait(api, project_id, seconds=options.timeout, goes_on=out.goes_on)
         document = finish(wait.until(has_settled, document), wanted="running")
     out.show(document, [])
-    out.line(f"{text(as_object(document.told), 'name')} has been changed and is {text(document.told, 'status')}.")
+    out.line(f"{text(as_object(document.content), 'name')} has been changed and is {text(document.content, 'status')}.")
     return 0
 
 
@@ -78,9 +78,9 @@ def _gather(options: argparse.Namespace, api: Api, *, asks: bool) -> dict[str, A
         return body
     if "name" not in body:
         body["name"] = ask("Name of the agent")
-    types = as_rows(api.call("GET", "types").told)
+    types = as_rows(api.call("GET", "types").content)
     kind = _choose(body, "type", types)
-    _choose(body, "plan", as_rows(api.call("GET", "plans").told))
+    _choose(body, "plan", as_rows(api.call("GET", "plans").content))
     for field, option, _variable, question, needed in SECRETS:
         if field not in body and value(kind, needed):
             body[field] = ask_secret(question, option=f"--{option.replace('_', '-')} FILE").strip()
@@ -95,7 +95,7 @@ def _fields(options: argparse.Namespace, *, from_environment: bool) -> dict[str,
         "plan": options.plan,
         "egress": options.egress,
     }
-    body: dict[str, Any] = {field: said for field, said in named.items() if said is not None}
+    body: dict[str, Any] = {field: given for field, given in named.items() if given is not None}
     files = [options.telegram_token_file, options.api_key_file, options.settings]
     if files.count("-") > 1:
         raise UsageError("Only one of the files can be standard input. Put the others into files.")
@@ -120,10 +120,10 @@ def _read_settings(options: argparse.Namespace) -> dict[str, Any]:
         found = _parse(written, what=options.settings, wrong=f"{options.settings} is not JSON.")
         if not isinstance(found, dict):
             raise UsageError(f"{options.settings} is not a JSON object.")
-    for said in options.set or []:
-        name, sign, written = said.partition("=")
+    for given in options.set or []:
+        name, sign, written = given.partition("=")
         if not sign or not name.strip(":"):
-            raise UsageError(f"Write --set NAME=TEXT, or NAME:=JSON for a value that is not text; not “{said}”.")
+            raise UsageError(f"Write --set NAME=TEXT, or NAME:=JSON for a value that is not text; not “{given}”.")
         wrong = f'--set {name}= takes JSON, such as 5, true or ["*"]. Without the colon it takes text.'
         found[name.rstrip(":")] = (
             _parse(written, what=f"The value of --set {name}=", wrong=wrong) if name.endswith(":") else written
@@ -153,7 +153,7 @@ def _choose(body: dict[str, Any], field: str, rows: list[dict[str, Any]]) -> dic
 
 def _tell_made(document: Document, *, took: float, out: Output) -> None:
     """Shows the steps of the page, by the service's own clock. The rest of the time is the checks and the network."""
-    made = seconds_between(document.told, "created_at", "started_at")
+    made = seconds_between(document.content, "created_at", "started_at")
     out.progress(f"Checked            {max(0.0, took - (made or 0.0)):.1f} s")
     if made is not None:
         out.progress(f"Container created  {made:.1f} s")
@@ -161,9 +161,9 @@ def _tell_made(document: Document, *, took: float, out: Output) -> None:
 
 
 def _end(document: Document, out: Output) -> int:
-    name, link = text(document.told, "name"), text(document.told, "bot", "url")
+    name, link = text(document.content, "name"), text(document.content, "bot", "url")
     out.show(document, [])
-    out.line(f"{name} is {text(document.told, 'status')}: {link or text(document.told, 'id')}")
+    out.line(f"{name} is {text(document.content, 'status')}: {link or text(document.content, 'id')}")
     if "?start=" in link:
         out.progress("Open the link where you use Telegram: the first person who does is paired with the agent.")
     return 0

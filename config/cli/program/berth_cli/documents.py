@@ -8,49 +8,49 @@ from typing import Any
 from berth_cli.errors import UnreachableError
 
 
-def as_rows(told: Any) -> list[dict[str, Any]]:
-    if not isinstance(told, list) or not all(isinstance(each, dict) for each in told):
+def as_rows(content: Any) -> list[dict[str, Any]]:
+    if not isinstance(content, list) or not all(isinstance(each, dict) for each in content):
         raise UnreachableError("The answer is not a list from Berth. Is this the address of an installation?")
-    return told
+    return content
 
 
-def as_object(told: Any) -> dict[str, Any]:
-    if not isinstance(told, dict):
+def as_object(content: Any) -> dict[str, Any]:
+    if not isinstance(content, dict):
         raise UnreachableError("The answer is not from Berth. Is this the address of an installation?")
-    return told
+    return content
 
 
-def text(told: Any, *path: str) -> str:
+def text(content: Any, *path: str) -> str:
     """Returns the value at the end of the path as text; empty if there is none."""
-    found = value(told, *path)
+    found = value(content, *path)
     return found if isinstance(found, str) else "" if found is None or isinstance(found, (dict, list)) else str(found)
 
 
-def value(told: Any, *path: str) -> Any:
+def value(content: Any, *path: str) -> Any:
     for name in path:
-        told = told.get(name) if isinstance(told, dict) else None
-    return told
+        content = content.get(name) if isinstance(content, dict) else None
+    return content
 
 
-def number(told: Any, *path: str) -> float | None:
-    found = value(told, *path)
+def number(content: Any, *path: str) -> float | None:
+    found = value(content, *path)
     return float(found) if isinstance(found, (int, float)) and not isinstance(found, bool) else None
 
 
-def moment(told: Any, *path: str) -> datetime | None:
+def moment(content: Any, *path: str) -> datetime | None:
     try:
         # Python 3.9 reads neither a Z nor a fraction of other than three or six digits.
-        found = text(told, *path).replace("Z", "+00:00")
+        found = text(content, *path).replace("Z", "+00:00")
         return datetime.fromisoformat(found).astimezone(timezone.utc)
     except (ValueError, OverflowError):
         return None
 
 
-def seconds_between(told: Any, first: str, last: str) -> float | None:
+def seconds_between(content: Any, first: str, last: str) -> float | None:
     """Returns the seconds between two moments of one document, which come from one clock. None if one is missing or
     they are in the wrong order.
     """
-    since, until = moment(told, first), moment(told, last)
+    since, until = moment(content, first), moment(content, last)
     if since is None or until is None or until < since:
         return None
     return (until - since).total_seconds()

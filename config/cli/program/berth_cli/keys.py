@@ -39,7 +39,7 @@ def _list(_options: argparse.Namespace, context: Context, api: Api, out: Output)
             f"{write_ago(moment(row, 'last_used_at'))} ago" if text(row, "last_used_at") else "never",
             text(row, "id"),
         ]
-        for row in as_rows(document.told)
+        for row in as_rows(document.content)
     ]
     out.show(document, write_table(["NAME", "SCOPE", "ENDS WITH", "EXPIRES", "USED", "ID"], rows))
 
@@ -55,10 +55,10 @@ def _rotate(options: argparse.Namespace, context: Context, api: Api, out: Output
     """Stores the new key in the context if it is the context's own, and shows it otherwise."""
     key_id = options.key or context.key_id
     document = api.call("POST", f"auth/keys/{quote(key_id, safe='')}/rotate")
-    told = as_object(document.told)
+    content = as_object(document.content)
     if key_id == context.key_id and context.name:
         try:
-            change_contexts(lambda contexts: _renew(contexts, context, told))
+            change_contexts(lambda contexts: _renew(contexts, context, content))
         except (CommandError, KeyboardInterrupt):
             _show_key(document, out)
             print_err(
@@ -71,19 +71,19 @@ def _rotate(options: argparse.Namespace, context: Context, api: Api, out: Output
     out.progress("It is shown only this once. The old one works for at most another day.")
 
 
-def _renew(contexts: Contexts, context: Context, told: dict[str, Any]) -> Contexts:
+def _renew(contexts: Contexts, context: Context, content: dict[str, Any]) -> Contexts:
     """Returns the contexts with the new key in place of the rotated one. The current context stays."""
     now = contexts.known.get(context.name)
     if now is None or now.key_id != context.key_id:
         raise CommandError(f"Another command has changed the context {context.name} meanwhile.")
-    renewed = replace(now, token=text(told, "key"), key_id=text(told, "id"))
+    renewed = replace(now, token=text(content, "key"), key_id=text(content, "id"))
     return replace(contexts, known={**contexts.known, context.name: renewed})
 
 
 def _show_key(document: Document, out: Output) -> None:
     out.show(document, [])
     if not out.as_json:
-        print_out(text(as_object(document.told), "key"))
+        print_out(text(as_object(document.content), "key"))
 
 
 def _revoke(options: argparse.Namespace, _context: Context, api: Api, out: Output) -> None:

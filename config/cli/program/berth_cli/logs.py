@@ -110,15 +110,15 @@ class _Follower:
                     self.api.transport.explain(error, SILENCE)
                 if not line:
                     return
-                name, _, told = line.rstrip("\r\n").partition(":")
-                told = told[1:] if told.startswith(" ") else told
-                if not name and not told and line.strip() == "" and data:
+                name, _, value = line.rstrip("\r\n").partition(":")
+                value = value[1:] if value.startswith(" ") else value
+                if not name and not value and line.strip() == "" and data:
                     yield event, "\n".join(data)
                     event, data = "message", list[str]()
                 elif name == "event":
-                    event = told
+                    event = value
                 elif name == "data":
-                    data.append(told)
+                    data.append(value)
 
     def _may_pass(self, error: CommandError) -> bool:
         if isinstance(error, RefusedError):

@@ -26,7 +26,7 @@ def find_project(api: Api, wanted: str, *, whole: bool = False) -> str:
     """
     if _is_id(wanted):
         return wanted.lower()
-    rows = as_rows(api.call("GET", "projects").told)
+    rows = as_rows(api.call("GET", "projects").content)
     found = [row for row in rows if text(row, "name") == wanted]
     if not found and not whole:
         lowered = wanted.lower()

@@ -21,21 +21,21 @@ def list_projects(options: argparse.Namespace, api: Api, out: Output) -> int:
     query = {"status": options.status, "q": options.query, "sort": options.sort}
     # People see the bots as well. A program gets the API's default document.
     document = api.call("GET", "projects", query=query if out.as_json else {**query, "include": "bot"})
-    out.show(document, _write_projects(as_rows(document.told)))
+    out.show(document, _write_projects(as_rows(document.content)))
     return 0
 
 
 def show_project(options: argparse.Namespace, api: Api, out: Output) -> int:
     document = api.call("GET", path_of(find_project(api, options.project)))
-    out.show(document, _write_project(as_object(document.told)))
+    out.show(document, _write_project(as_object(document.content)))
     return 0
 
 
 def show_stats(options: argparse.Namespace, api: Api, out: Output) -> int:
     path = path_of(find_project(api, options.project), "stats")
     document = api.call("GET", path, query={"since": options.since})
-    told = as_object(document.told)
-    out.show(document, _write_series(told) if options.since else _write_now(told))
+    content = as_object(document.content)
+    out.show(document, _write_series(content) if options.since else _write_now(content))
     return 0
 
 
@@ -52,7 +52,7 @@ def show_usage(options: argparse.Namespace, api: Api, out: Output) -> int:
             text(row, "model") or "-",
             *(text(row, name) for name in ("messages", "requests", "input_tokens", "output_tokens", "money")),
         ]
-        for row in as_rows(document.told)
+        for row in as_rows(document.content)
     ]
     out.show(document, write_table(["FROM", "MODEL", "MESSAGES", "CALLS", "TOKENS IN", "OUT", "MONEY"], rows))
     return 0
@@ -60,7 +60,7 @@ def show_usage(options: argparse.Namespace, api: Api, out: Output) -> int:
 
 def who_am_i(_options: argparse.Namespace, api: Api, out: Output) -> int:
     document = api.call("GET", "me")
-    me = as_object(document.told)
+    me = as_object(document.content)
     expires = text(me, "token", "expires_at")
     lines = {
         "Installation": api.context.url,
@@ -89,44 +89,44 @@ def _write_projects(rows: list[dict[str, Any]]) -> list[str]:
     return write_table(["NAME", "STATUS", "PLAN", "BOT", "AGE", "ID"], cells)
 
 
-def _write_project(told: dict[str, Any]) -> Iterator[str]:
-    status = text(told, "status")
-    messages, tokens = (text(told, "usage", "today", name) for name in ("messages", "tokens"))
+def _write_project(content: dict[str, Any]) -> Iterator[str]:
+    status = text(content, "status")
+    messages, tokens = (text(content, "usage", "today", name) for name in ("messages", "tokens"))
     lines = {
-        "Name": text(told, "name"),
+        "Name": text(content, "name"),
         "Status": status,
-        "Why": text(told, "status_reason", "message"),
-        "Bot": text(told, "bot", "url"),
-        "Type": text(told, "type"),
-        "Plan": text(told, "plan"),
-        "Provider": text(told, "provider"),
-        "Id": text(told, "id"),
-        "Created": f"{write_ago(moment(told, 'created_at'))} ago",
-        "Started": f"{write_ago(moment(told, 'started_at'))} ago" if text(told, "started_at") else "",
-        "Restarts": text(told, "restarts"),
-        "Disk": _of(number(told, "disk", "used"), number(told, "disk", "limit")),
+        "Why": text(content, "status_reason", "message"),
+        "Bot": text(content, "bot", "url"),
+        "Type": text(content, "type"),
+        "Plan": text(content, "plan"),
+        "Provider": text(content, "provider"),
+        "Id": text(content, "id"),
+        "Created": f"{write_ago(moment(content, 'created_at'))} ago",
+        "Started": f"{write_ago(moment(content, 'started_at'))} ago" if text(content, "started_at") else "",
+        "Restarts": text(content, "restarts"),
+        "Disk": _of(number(content, "disk", "used"), number(content, "disk", "limit")),
         "Today": f"{messages} messages, {tokens} tokens" if messages else "",
         "Image": "There is a newer one: `berth update` installs it."
-        if value(told, "image", "update_available")
+        if value(content, "image", "update_available")
         else "",
     }
     yield from _write_fields(lines)
 
 
-def _write_now(told: dict[str, Any]) -> Iterator[str]:
-    cpu = number(told, "cpu_percent")
+def _write_now(content: dict[str, Any]) -> Iterator[str]:
+    cpu = number(content, "cpu_percent")
     lines = {
         "Processor": "-" if cpu is None else f"{cpu:.1f} % of a core",
-        "Memory": _of(number(told, "memory"), number(told, "memory_limit")),
-        "Received": write_size(number(told, "network_received")),
-        "Sent": write_size(number(told, "network_sent")),
-        "Processes": text(told, "pids") or "-",
+        "Memory": _of(number(content, "memory"), number(content, "memory_limit")),
+        "Received": write_size(number(content, "network_received")),
+        "Sent": write_size(number(content, "network_sent")),
+        "Processes": text(content, "pids") or "-",
     }
     yield from _write_fields(lines)
 
 
-def _write_series(told: dict[str, Any]) -> list[str]:
-    samples = value(told, "samples")
+def _write_series(content: dict[str, Any]) -> list[str]:
+    samples = value(content, "samples")
     rows = [
         [
             text(each, "at")[:16].replace("T", " "),
@@ -140,10 +140,10 @@ def _write_series(told: dict[str, Any]) -> list[str]:
 
 def _write_fields(lines: dict[str, str]) -> Iterator[str]:
     widest = max(map(len, lines))
-    for name, told in lines.items():
-        if told:
-            shown = " ".join(printable(told).split())
-            yield f"{name:<{widest}}  {paint(shown, COLOURS.get(told, ''))}"
+    for name, cell in lines.items():
+        if cell:
+            shown = " ".join(printable(cell).split())
+            yield f"{name:<{widest}}  {paint(shown, COLOURS.get(cell, ''))}"
 
 
 def _of(used: float | None, limit: float | None) -> str:

@@ -73,7 +73,7 @@ def _end_key(api: Api, context: Context) -> None:
     except RefusedError as error:
         if error.status != 404:
             raise
-        if (email := text(api.call("GET", "me").told, "email")) != context.email:
+        if (email := text(api.call("GET", "me").content, "email")) != context.email:
             raise CommandError(f"The key belongs to {context.email}, and {email} cannot revoke it.") from None
 
 
@@ -103,7 +103,7 @@ def _take_key(options: argparse.Namespace, context: Context) -> Context:
     """Stores a key that was created on the settings page."""
     source = options.key_file or ("" if can_ask() else "-")
     key = read_secret(source, what="the API key") if source else ask_secret("API key").strip()
-    me = as_object(Api(context, token=key, warn=print_err).call("GET", "me").told)
+    me = as_object(Api(context, token=key, warn=print_err).call("GET", "me").content)
     context = replace(context, token=key, email=text(me, "email"))
     former = change_contexts(lambda contexts: contexts.with_one(context)).known.get(context.name)
     if former and former.token != key:
@@ -117,7 +117,7 @@ def _make_key(options: argparse.Namespace, context: Context, *, email: str) -> C
     try:
         name = printable(f"berth on {socket.gethostname()}")[:64]
         wanted = {"name": name, "scope": options.scope, "expires_in_days": days_of(options)}
-        made = as_object(api.call("POST", "auth/keys", wanted).told)
+        made = as_object(api.call("POST", "auth/keys", wanted).content)
         if not text(made, "key"):
             raise UnreachableError(f"{api.transport.host} has answered without a key.")
         context = replace(context, token=text(made, "key"), key_id=text(made, "id"), email=email)
@@ -146,9 +146,9 @@ def _open_session(options: argparse.Namespace, context: Context) -> tuple[Api, s
     body = {"email": email, "password": password}
     api = Api(context, token="", warn=print_err)
     for _ in range(CODES):
-        told = _send_credentials(api, body)
-        if told is not None:
-            return Api(context, token=text(told, "token"), warn=print_err), text(told, "user", "email") or email
+        content = _send_credentials(api, body)
+        if content is not None:
+            return Api(context, token=text(content, "token"), warn=print_err), text(content, "user", "email") or email
         if "code" in body:
             print_err("This code is wrong, too old or already used.")
         body["code"] = ask_secret("Code of the second factor").strip()
@@ -158,7 +158,7 @@ def _open_session(options: argparse.Namespace, context: Context) -> tuple[Api, s
 def _send_credentials(api: Api, body: dict[str, str]) -> dict[str, Any] | None:
     """Returns the API's answer, or None if a code is needed and the user can be asked for it. Raises `CommandError`."""
     try:
-        return as_object(api.call("POST", "auth/login", body).told)
+        return as_object(api.call("POST", "auth/login", body).content)
     except RefusedError as error:
         if error.problem.get("code") != "second_factor_required" or not can_ask():
             raise

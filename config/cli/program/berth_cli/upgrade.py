@@ -39,7 +39,7 @@ def upgrade(_options: argparse.Namespace, context: Context, out: Output) -> int:
     answer = transport.send("GET", PATH, headers={})
     if answer.status != 200 or not _is_program(answer.body):
         raise UnreachableError(f"{transport.host} does not serve this program. The installation may be older.")
-    told = str(answer.headers.get(VERSION_HEADER) or "?")
+    version = str(answer.headers.get(VERSION_HEADER) or "?")
     if answer.body == target.read_bytes():
         out.line(f"This is what {transport.host} serves: version {VERSION}.")
         return 0
@@ -47,7 +47,7 @@ def upgrade(_options: argparse.Namespace, context: Context, out: Output) -> int:
         write_whole(target, answer.body, mode=target.stat().st_mode & 0o777)
     except OSError as error:
         raise explain(error, f"{target} cannot be written") from None
-    out.line(f"{target} is now version {told}; it was {VERSION}.")
+    out.line(f"{target} is now version {version}; it was {VERSION}.")
     return 0
 
 

@@ -48,17 +48,17 @@ class Wait:
                 trouble = str(error)
 
     def _so_far(self, document: Document | None) -> str:
-        status = text(document.told, "status") if document else ""
+        status = text(document.content, "status") if document else ""
         return f"It is still {status or 'under way'} after {self.seconds:.0f} s."
 
 
 def has_settled(document: Document) -> bool:
-    told = as_object(document.told)
-    return text(told, "status") not in MOVING and not value(told, "image", "updating")
+    content = as_object(document.content)
+    return text(content, "status") not in MOVING and not value(content, "image", "updating")
 
 
 def is_down(document: Document) -> bool:
-    return text(as_object(document.told), "status") in {"stopped", "suspended"}
+    return text(as_object(document.content), "status") in {"stopped", "suspended"}
 
 
 def wait_until_gone(wait: Wait, document: Document) -> None:
