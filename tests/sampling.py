@@ -34,16 +34,16 @@ from tests.databases import commits, touches_database
 Case = TypeVar("Case")
 
 ON_THE_SECOND_DATABASE = 3
-"""One in so many of the cases of a family, if it has as many, and of all tests without parameters."""
+"""One in this many cases of a family that has as many, and of all tests without parameters."""
 
 EXAMPLES = 30
-"""What Hypothesis draws for one run, where a test names no number of its own."""
+"""The examples that Hypothesis draws for one run, if a test sets no number."""
 
 LARGE = {24: 3, 8: 2}
-"""One in how many cases of a family is enough for one run, from so many cases on. The next commit takes others."""
+"""One in how many cases of a family is enough for one run, by the number of its cases. The next commit takes others."""
 
 LEFT_WHOLE = ("every_case", "either_database", "one_database", "postgres_only")
-"""Marks of what a database runs all of, or nothing."""
+"""Marks of tests of which a database runs everything or nothing."""
 
 SPEAKS_OF_DATABASES = re.compile(
     r"connection\.vendor|num_(max_)?queries|CaptureQueries|EXPLAIN|\.cursor\(|execute_wrapper|IntegrityError|DataError"
@@ -56,7 +56,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--beside"):
         from hypothesis import settings
 
-        # Its own settings for a CI draw the same examples each time; here `--hypothesis-seed` says which.
+        # Its own settings for CI draw the same examples each time; here `--hypothesis-seed` decides.
         settings.register_profile("beside", settings.get_profile("ci"), derandomize=False, max_examples=EXAMPLES)
         settings.load_profile("beside")
 
@@ -81,12 +81,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture
 def some(pytestconfig: pytest.Config) -> "Some":
-    """For a test that goes through its cases itself."""
+    """For a test that loops over its cases itself."""
     return Some(is_whole=bool(pytestconfig.getoption("--whole")), seed=_seed(pytestconfig))
 
 
 class Some:
-    """Calling it with cases gives every `one_in`-th, or all of them with `--whole`."""
+    """Called with cases, it returns every `one_in`-th, or all of them with `--whole`."""
 
     def __init__(self, *, is_whole: bool, seed: int = 0) -> None:
         self.is_whole = is_whole
@@ -98,7 +98,7 @@ class Some:
 
 
 def _are_named(config: pytest.Config) -> bool:
-    """Whether somebody asks for a single case, or for what failed last."""
+    """Whether the user asks for a single case, or for the last failures."""
     return bool(config.getoption("lf", default=False)) or any("[" in argument for argument in config.args)
 
 
@@ -120,7 +120,7 @@ def _has_its_turn(item: pytest.Item, config: pytest.Config) -> bool:
 
 
 def _choose(family: list[pytest.Item], config: pytest.Config) -> list[pytest.Item]:
-    """The cases of the family that are run here."""
+    """Returns the cases of the family that are run here."""
     marker, seed = family[0].get_closest_marker("sampled"), _seed(config)
     is_second, is_beside = config.getoption("--only-database"), config.getoption("--beside")
     one_in = int(marker.args[0]) if marker else _part_of(family) if is_beside else 1
@@ -138,14 +138,14 @@ def _choose(family: list[pytest.Item], config: pytest.Config) -> list[pytest.Ite
 
 
 def _part_of(family: list[pytest.Item]) -> int:
-    """One in how many of its cases is run, where both databases are tested."""
+    """Returns one in how many of its cases is run if both databases are tested."""
     if family[0].get_closest_marker("every_case") or "security" in family[0].path.parts:
         return 1
     return next((one_in for cases, one_in in LARGE.items() if len(family) >= cases), 1)
 
 
 def _is_for_both(item: pytest.Item) -> bool:
-    """Whether a part of its family, or of all tests like it, is enough for each database."""
+    """Whether part of its family, or of all tests like it, is enough for each database."""
     is_left_whole = any(map(item.get_closest_marker, LEFT_WHOLE)) or commits(item)
     is_about_them = not hasattr(item, "callspec") and _speaks_of_databases(item.module)  # type: ignore[attr-defined]  # of a function of a module
     return not (is_left_whole or is_about_them) and touches_database(item)
@@ -158,7 +158,7 @@ def _speaks_of_databases(module: ModuleType) -> bool:
 
 def _sample(family: Sequence[pytest.Item], one_in: int, seed: int) -> list[pytest.Item]:
     wanted = math.ceil(len(family) / one_in)
-    # A value that one case alone has is that case's name, and no kind of cases.
+    # A value that only one case has is that case's name, and not a kind of cases.
     often = {value for value, count in Counter(chain.from_iterable(map(_values, family))).items() if count > 1}
     seen: set[tuple[str, int]] = set()
     taken: list[pytest.Item] = []

@@ -108,8 +108,8 @@ def test_an_agent_that_ended_on_a_full_disk_is_restarted_although_the_list_shows
 def test_an_agent_whose_endpoint_the_engine_kept_on_a_read_only_disk_is_started_again(
     private: PrivateEngine, docker_instance: DockerInstance, real_engine: Callable[[str], None], api: APIClient
 ) -> None:
-    """Docker refuses each start of a container of that name, and keeps the endpoint no matter how it is
-    disconnected."""
+    """Docker refuses each start of a container of that name,
+    and keeps the endpoint no matter how it is disconnected."""
     real_engine(private.url)
     project = create_project(api, STUB_PROJECT | {"name": "kept", "telegramToken": "777:another-bot"})
     path, data = f"/api/projects/{project.pk}/control", str(private.home / "data")
@@ -134,8 +134,8 @@ def test_an_update_on_a_full_disk_is_undone_and_the_agent_s_memory_stays_whole(
     real_engine: Callable[[str], None],
     api: APIClient,
 ) -> None:
-    """First the disk is full in the middle of the copy, then in the middle of the way back, until there is room
-    again."""
+    """First the disk is full in the middle of the copy, then in the middle of the way back,
+    until there is room again."""
     real_engine(private.url)
     project = create_project(api, STUB_PROJECT | {"name": "kept", "telegramToken": "555:another-bot"})
     container = docker_instance.name_of(str(project.pk))

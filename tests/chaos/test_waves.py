@@ -79,8 +79,8 @@ def statuses(api: APIClient) -> dict[str, str]:
 
 
 class Seen:
-    """Keeps reading the list, and records the longest time for which a status was `unknown`, and when each was first
-    `degraded`."""
+    """Keeps reading the list, and records the longest time for which a status was `unknown`,
+    and when each was first `degraded`."""
 
     def __init__(self, api: APIClient) -> None:
         self._api = api

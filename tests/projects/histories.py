@@ -48,7 +48,7 @@ class History:
         self.draw.choices((self.rest, *whatever), weights=(12, 6, 3, 2, 1, 2, 1, 1, 1))[0]()
 
     def rest(self) -> None:
-        """A second of a quiet life."""
+        """Returns a second of a quiet life."""
         self.now += timedelta(seconds=1)
         self.watch(heartbeat_at=self.now, lease_until=self.now + LEASE)
 
@@ -115,11 +115,11 @@ PAGE_VALUES: dict[str, tuple[Any, ...]] = {
 
 
 class PageHistory(History):
-    """Of all else that the page of a project shows: its usage, runs and events, its plan and type, and the day."""
+    """Everything else that the page of a project shows: its usage, runs and events, its plan and type, and the day."""
 
     def come(self) -> None:
         super().come()
-        Project.objects.filter(generation=1).update(generation=2)  # the steps of a new deploy hide all else
+        Project.objects.filter(generation=1).update(generation=2)  # the steps of a new deploy hide everything else
 
     def step(self) -> None:
         if self.draw.random() < 0.65:
@@ -164,6 +164,6 @@ class PageHistory(History):
         self.update(self.project.encrypt_pairing_secret(in_force_from=0))
 
     def sleep(self) -> None:
-        """Into the next day, with the watcher awake."""
+        """Continues on the next day, with the watcher awake."""
         self.now += timedelta(hours=self.draw.choice((1, 13, 24)))
         self.rest()

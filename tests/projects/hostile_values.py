@@ -1,4 +1,4 @@
-"""A value of every JSON type, and the shapes of each that have broken programs before."""
+"""A value of every JSON type, and the forms of each that often break programs."""
 
 from typing import Any
 
@@ -55,7 +55,7 @@ VALUES: dict[str, Any] = {
     "deep dict": nested(25, dict),
     "too deep dict": nested(500, dict),
 }
-"""By its name. `json.dumps` writes all of them, some as what JSON does not have."""
+"""By name. `json.dumps` writes all of them, some in a form that JSON does not have."""
 
 STORABLE = {
     name: value
@@ -63,4 +63,4 @@ STORABLE = {
     if name
     not in {"infinite", "minus infinite", "no number", "NUL", "half a surrogate pair", "dict with NUL", "huge int"}
 }
-"""Those that every database can keep in a JSON column."""
+"""Values that every database can store in a JSON column."""

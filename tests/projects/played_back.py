@@ -1,4 +1,4 @@
-"""Scenes that are set once and played many times."""
+"""Scenes that are set up once and used many times."""
 
 import copy
 from collections.abc import Iterator

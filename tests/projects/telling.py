@@ -1,4 +1,4 @@
-"""When the gateway is told during a deploy, for tests of kills: a kill ends all threads of a process at once."""
+"""When the gateway is notified during a deploy, for tests of kills: a kill ends all threads of a process at once."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from containers.processes.side_work import SideWork
 from projects.services.gateway import synchronization as gateway
 
 FIRST, LAST = "told first", "told last"
-"""Before the container is made, or after it."""
+"""Before the container is created, or after it."""
 
 
 def tell_in_the_same_thread(patch: pytest.MonkeyPatch, when: str) -> None:

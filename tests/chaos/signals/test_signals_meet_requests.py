@@ -103,8 +103,8 @@ def try_(service: Whole, cell: Cell) -> None:
 
 
 def replaced_by(service: Whole, process: str, numbers: tuple[signal.Signals, ...]) -> set[int]:
-    """Returns the processes that a signal ends in a service that keeps running: with a new program all except the
-    first."""
+    """Returns the processes that a signal ends in a service that keeps running:
+    with a new program all except the first."""
     if process == "serve":
         return service.family() - service.pids("serve")
     return set() if numbers == (HUP,) else service.pids(process)

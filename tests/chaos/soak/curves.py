@@ -17,8 +17,8 @@ from tests.chaos.soak.users import SoakUser
 EVERY = 10.0
 """Seconds between two measurements."""
 GROWTH = 1.15
-"""A curve is flat if the median of its last third is at most this many times that of its second. The first is for
-warming up."""
+"""A curve is flat if the median of its last third is at most this many times that of its second.
+The first is for warming up."""
 
 PROCESSES = ("serve", "watcher", "web worker")
 GROWING = frozenset({"rows of projects_event", "rows of projects_sample"})

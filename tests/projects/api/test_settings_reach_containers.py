@@ -1,5 +1,5 @@
-"""Every setting of a type's schema reaches the container without a change of code, and so do the type's own
-variables."""
+"""Every setting of a type's schema reaches the container without a change of code,
+and so do the type's own variables."""
 
 import json
 from typing import Any

@@ -1,5 +1,5 @@
-"""On a real engine: an agent fills its memory in a loop, its owner is warned, it is stopped, cleared, and starts
-again."""
+"""On a real engine: an agent fills its memory in a loop, its owner is warned, it is stopped,
+cleared, and starts again."""
 
 from typing import Any
 

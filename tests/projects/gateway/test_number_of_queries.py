@@ -1,5 +1,5 @@
-"""How many queries each command of the API makes behind the gateway, including the beginning and the end of
-transactions."""
+"""How many queries each command of the API makes behind the gateway,
+including the beginning and the end of transactions."""
 
 from collections.abc import Callable
 from functools import partial

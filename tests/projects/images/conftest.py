@@ -13,7 +13,7 @@ from tests.projects.images.updating import NAME, NEW, OLD, REMEMBERED
 
 @pytest.fixture
 def outdated(engine: MemoryEngine, deploy: Callable[..., Project]) -> Project:
-    """It runs an image that has lost its name to a newer one, and keeps something."""
+    """It runs an image that has lost its name to a newer one, and has stored something."""
     engine.described[NAME] = ImageFacts(image_id=OLD)
     project = deploy()
     engine.states[f"{project.container_name}-data"] = REMEMBERED

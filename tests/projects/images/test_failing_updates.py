@@ -1,4 +1,4 @@
-"""An engine that fails in an update of an image, at each call: it refuses, does not answer, or loses its answer."""
+"""An engine that fails during an update of an image, at each call: it refuses, does not answer, or loses its answer."""
 
 from typing import Any
 
@@ -53,14 +53,14 @@ def test_an_engine_that_fails_anywhere_loses_nothing(
             try:
                 look(1)
             except EngineUnavailableError:
-                continue  # it ends the round, and the watcher goes on with the next one
+                continue  # it ends the round, and the watcher continues with the next one
         assert api.get(path_of(outdated)).status_code == 200
     Project.objects.exclude(operation="").update(operation_deadline=timezone.now())
     for _ in range(4):
         Project.objects.update(reconcile_again_at=timezone.now())  # it pauses after failures
         Project.objects.filter(update_step=Step.DROP).update(update_until=timezone.now())
         look(1)
-    if api.get(path_of(outdated)).json()["status"] == "failed":  # what an engine refuses is its owner's to try again
+    if api.get(path_of(outdated)).json()["status"] == "failed":  # the owner has to repeat what the engine has refused
         assert (call, how) == ("deploy", "refuses")
         assert api.post(f"{path_of(outdated)}/control", {"action": "start"}).status_code == 200
         Project.objects.filter(update_step=Step.DROP).update(update_until=timezone.now())

@@ -1,4 +1,4 @@
-"""A watcher that is killed in an update of an image, at each call to the engine."""
+"""A watcher that is killed during an update of an image, at each engine call."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from tests.projects.images.updating import NEW, OLD, REMEMBERED, copies, image_o
 pytestmark = pytest.mark.one_database
 
 INSIDE = {"keep_copy": "keep_copy.fill", "return_copy": "return_copy.fill"}
-"""Where there is a part of the copy, or of the state, and not the whole."""
+"""Points at which the copy, or the state, is incomplete."""
 
 KILLED_IN = [
     *[(call, False) for call in ("stop", "keep_copy", "deploy", "drop_copy")],

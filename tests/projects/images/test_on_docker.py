@@ -1,4 +1,4 @@
-"""On a real engine: a new image that spoils what the agent keeps, and ends, gives way to the old one and the copy."""
+"""On a real engine: a new image that destroys the agent's state and ends is replaced by the old one and the copy."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`docs/agent-types.md`, followed word for word on a real engine, and images that do otherwise."""
+"""`docs/agent-types.md`, followed word for word on a real engine, and images that do something else."""
 
 import json
 import re
@@ -89,7 +89,7 @@ def test_following_the_page_literally_creates_a_type_that_answers(
     finally:
         engine_of_tests.client.remove_image(image, force=True)
     assert size < 3 << 20
-    assert time.monotonic() - began < 600  # what its first line promises to those who read as well
+    assert time.monotonic() - began < 600  # its first line promises that to readers as well
     assert MEASURED.sub("…", printed) == MEASURED.sub("…", block("text"))
 
 

@@ -1,4 +1,4 @@
-"""`docs/agent-types.md`: the row that it describes is one that the admin takes, and it names every place in braces."""
+"""`docs/agent-types.md`: the admin accepts the row that it describes, and it names every placeholder."""
 
 import re
 from typing import Any
@@ -17,18 +17,18 @@ from tests.paths import ROOT
 PAGE = (ROOT / "docs" / "agent-types.md").read_text()
 
 VARIABLES = 1
-"""Which block of text holds the variables. The first one is what a trial prints."""
+"""The number of the text block with the variables. The first one is the output of a trial."""
 
 pytestmark = pytest.mark.one_database
 
 
 def block(language: str, number: int = 0) -> str:
-    """The text of the code block of this language, counted from 0."""
+    """Returns the code block of this language with this number, counted from 0."""
     return str(re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)[number])
 
 
 def fields_of_the_row() -> dict[str, Any]:
-    """What the page says to write into the form of the admin."""
+    """Returns what the page says to enter into the admin's form."""
     rows = dict(re.findall(r"^\| ([\w ()]+) \| `([^`]+)` \|$", PAGE, re.MULTILINE))
     return {
         "slug": "stub", "title": "Stub", "image": rows["Image"], "description": rows["Description"],

@@ -1,4 +1,4 @@
-"""How long a new image that is tried has to become ready, and which ends are its own."""
+"""How long a new image on trial has to become ready, and which ends are its own."""
 
 from datetime import timedelta
 

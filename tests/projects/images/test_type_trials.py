@@ -137,7 +137,7 @@ def test_a_process_runs_one_trial_at_a_time(db: None, engine: MemoryEngine) -> N
 
 
 def test_a_trial_that_fails_is_over_when_the_next_may_begin(db: None, engine: MemoryEngine) -> None:
-    """Of its three containers one fails, and the others end before another click runs three more."""
+    """One of its three containers fails, and the others end before another click starts three more."""
     first, beside, returned, alone = Lock(), Event(), Event(), []
 
     def fail_or_go_on(spec: ContainerSpec, token: str, key: str) -> TrialRun:

@@ -1,4 +1,4 @@
-"""A new image with a way back: what a request says, what the watcher does, and what is there when it is killed."""
+"""A new image with a way back: what a request answers, what the watcher does, and what is left when it is killed."""
 
 import pytest
 from django.utils import timezone

@@ -1,4 +1,4 @@
-"""Ways back from a new image on which something is in the way."""
+"""Ways back from a new image that are obstructed."""
 
 from datetime import timedelta
 from typing import Any
@@ -24,7 +24,7 @@ SPOILED = pack_state({"memory": "spoiled"})
 
 @pytest.fixture
 def refused(api: APIClient, engine: MemoryEngine, outdated: Project) -> Project:
-    """The new image does not get ready and has spoiled what the agent keeps: the next look begins the way back."""
+    """The new image does not become ready and has destroyed the agent's state: the next round begins the way back."""
     api.post(f"{path_of(outdated)}/update")
     engine.ready_after_deploy = False
     look(1)
@@ -56,7 +56,7 @@ def make_due() -> None:
 def test_an_unrecorded_image_is_read_from_the_container(
     api: APIClient, engine: MemoryEngine, outdated: Project
 ) -> None:
-    """As of every agent that was last deployed before rows knew it."""
+    """As for every agent that was last deployed before rows had it."""
     Project.objects.update(image_id="")
     api.post(f"{path_of(outdated)}/update")
     engine.ready_after_deploy = False
@@ -102,7 +102,7 @@ def test_a_failing_rollback_is_retried_with_growing_pauses_and_keeps_the_copy(
 def test_the_copy_is_restored_once_and_never_over_newer_data(
     engine: MemoryEngine, refused: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Killed when the old image runs again, and before that is recorded."""
+    """It is killed when the old image runs again, and before that is recorded."""
     real = engine.deploy
 
     def deploy(*args: Any, **options: Any) -> Any:
@@ -151,7 +151,7 @@ def test_a_copy_that_cannot_be_removed_is_nobodys_trouble(
 def test_a_copy_is_kept_if_the_row_was_claimed_meanwhile(
     api: APIClient, engine: MemoryEngine, outdated: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its owner restarts it in the moment in which the new image is found ready."""
+    """Its owner restarts it at the moment at which the new image is found ready."""
     api.post(f"{path_of(outdated)}/update")
     look(1)
     stale = Project.objects.select_related("owner", "plan", "agent_type").get(pk=outdated.pk)

@@ -1,4 +1,5 @@
-"""One statement counts the statuses as the list derives them, whatever the rows, the watcher and the clock say."""
+"""One statement counts the statuses as the list derives them, no matter what the rows,
+the watcher and the clock say."""
 
 from collections import Counter
 from datetime import datetime, timedelta
@@ -23,7 +24,7 @@ from tests.factories import UserFactory
 pytestmark = pytest.mark.django_db
 
 ROWS, STATES, KINDS_OF_ROWS = 200, 6, 25
-"""Rows of one kind differ in a column or none, so that most share a group with others."""
+"""Rows of one kind differ in at most one column, so most of them share a group with others."""
 
 AGES = (0.0, 0.5, 1.0, 2.9, 3.1, 4.9, 5.0, 5.1, 31.0, 99.0, 100.0, 101.0, 300.0, -0.5, -1.0, -2.0, -30.0)
 VALUES: dict[str, tuple[Any, ...]] = {
@@ -56,13 +57,13 @@ def make(draw: Random, now: datetime, owners: list[User], types: list[AgentType]
         values |= {"container_state": "", "health": "none", "reconcile_failures": 0}  # many of these are at rest
     elif draw.random() < 0.5:
         of_no_check = {"desired": "running", "container_state": "running", "health": "none", "seen_code": ""}
-        started_at = now - timedelta(seconds=draw.choice((99.0, 101.0)))  # of these the start tells
+        started_at = now - timedelta(seconds=draw.choice((99.0, 101.0)))  # their status depends on the start
         values |= of_no_check | {"agent_state": draw.choice(("", "starting")), "started_at": started_at}
     return values | {"owner": draw.choice(owners), "agent_type": draw.choice(types), "has_bot": draw.random() < 0.5}
 
 
 def vary(draw: Random, now: datetime, kinds: list[dict[str, Any]], plan: Plan) -> Project:
-    """One of these kinds, and maybe another one in one column."""
+    """Makes one of these kinds of rows, possibly with one other column changed."""
     values = dict(draw.choice(kinds))
     if draw.random() < 0.7:
         name = draw.choice((*OFTEN, *OFTEN, *OFTEN, *OFTEN, *SELDOM, *VALUES))

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def _all_is_counted(project: Project) -> None:
-    """The state before the test. PostgreSQL gives no number twice, and a reader waits for missing ones."""
+    """The state before the test. PostgreSQL never reuses a number, and a reader waits for missing ones."""
     EventCursor.objects.update_or_create(name=CURSOR, defaults={"last_event_id": newest_event_id()})
 
 

@@ -1,4 +1,4 @@
-"""Every column of text that a form could offer, and which of them take names."""
+"""Every text column that a form could offer, and which of them are names."""
 
 from typing import Any
 
@@ -56,7 +56,7 @@ TYPED_BY_NOBODY = {
     "projects.hourlyusage.model": "what the agent asked for, cleaned: tests/projects/gateway/test_usage_names.py",
     "projects.hourlyusage.store": "drawn by lot",
 }
-"""Every other column of text that a form could offer, and why it needs no such check."""
+"""Every other text column that a form could offer, and why it needs no such check."""
 
 
 def text_columns() -> dict[str, Any]:

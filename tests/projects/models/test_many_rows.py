@@ -34,7 +34,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 ROWS = 20_000
 
 THREADS = {"gateway", "alerts", "images", "limits of names"}
-"""Those of the watcher that ask of projects within seconds."""
+"""Threads of the watcher that query projects within seconds."""
 
 PATIENCE = 300.0
 """Seconds for what the watcher does within seconds on a machine that is not busy."""
@@ -48,11 +48,11 @@ WHOLE = {
     "what a former version has stored of credentials of servers, twice after a start": re.compile(r'"settings" \?\| '),
     "whose disk may have changed, every two minutes": re.compile(r"ORDER BY \W+projects_project\W+disk_measured_at\W"),
 }
-"""Which statements go through it, and why they may."""
+"""Statements that scan it, and why they may."""
 
 
 class Statements:
-    """What is asked of the database about projects, by any thread."""
+    """Records the queries about projects, in any thread."""
 
     def __init__(self) -> None:
         self.asked: dict[str, Any] = {}
@@ -105,7 +105,7 @@ def test_each_statement_finds_its_rows_by_an_index(
 
 @contextmanager
 def watching(statements: Statements) -> Iterator[None]:
-    """Until a look at the gateway has come to its end. What is due once in minutes is done here."""
+    """Until a visit to the gateway has ended. Work that is due once in minutes is done here."""
     with run_in_thread(Watcher()):
         yield
         Samples(lambda: True).step()
@@ -141,7 +141,7 @@ def find_plans(asked: dict[str, Any]) -> Iterator[tuple[str, str]]:
     with connection.cursor() as cursor:
         for sql, params in list(asked.items()):
             if re.search(NUMBERED, sql):
-                cursor.execute("SET plan_cache_mode = force_generic_plan")  # as where compiled queries are run
+                cursor.execute("SET plan_cache_mode = force_generic_plan")  # as compiled queries are run
                 cursor.execute(f"PREPARE compiled AS {sql}")
                 values = ", ".join(f"'{each}'" for each in params)
                 cursor.execute(f"EXPLAIN EXECUTE compiled({values})")

@@ -1,6 +1,6 @@
-"""What migrations do to rows that are there already, on the database in use.
+"""What migrations do to existing rows, on the database in use.
 
-The way back to the tables of then takes seconds, so it is gone once for all tests of this module.
+Migrating back to the older tables takes seconds, so it is done once for all tests of this module.
 """
 
 from collections.abc import Callable, Iterator
@@ -61,7 +61,7 @@ def migrate(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterat
 
 @pytest.fixture
 def older_tables(migrate: Migrate) -> Iterator[Any]:
-    """The models as they were before, over tables without rows of their own."""
+    """Returns the older models, over tables without rows of their own."""
     models = migrate(BEFORE)
     yield models
     for name, added in (("Project", {}), ("Plan", {"slug": "p"}), ("AgentType", {"slug": "t"})):
@@ -112,7 +112,8 @@ def test_an_empty_table_is_migrated_too(older_tables: Any, migrate: Migrate) -> 
 
 
 def test_the_constraint_accepts_the_same_values_as_before(older_tables: Any, migrate: Migrate) -> None:
-    """A bot of a live project, and the same of one that is being deleted. Two confirmed ones are refused as before."""
+    """A bot of a live project, and the same one of a project that is being deleted.
+    Two confirmed ones are refused as before."""
     add(older_tables, "live", bot_id=7, telegram_token_ciphertext=CIPHERTEXT, bot_username="a_bot")
     add(older_tables, "going", bot_id=7, telegram_token_ciphertext=CIPHERTEXT, bot_username="a_bot", desired="deleted")
     new = migrate(AFTER)
@@ -124,7 +125,7 @@ def test_the_constraint_accepts_the_same_values_as_before(older_tables: Any, mig
 
 
 def test_an_old_server_keeps_working_while_the_new_one_migrates(older_tables: Any, migrate: Migrate) -> None:
-    """It knows nothing of the new column, and inserts rows without it."""
+    """It does not know the new column, and inserts rows without it."""
     new = migrate(AFTER)
     pk = add(older_tables, "late", bot_id=8, telegram_token_ciphertext=CIPHERTEXT)
     assert unconfirmed_of(new)[pk] is None
@@ -132,7 +133,7 @@ def test_an_old_server_keeps_working_while_the_new_one_migrates(older_tables: An
 
 
 def test_the_migration_can_be_repeated(older_tables: Any, migrate: Migrate) -> None:
-    """As after a migration that was interrupted on a database that keeps what was done."""
+    """As after a migration that was interrupted on a database that keeps finished parts."""
     pk = add(older_tables, "asked about", bot_id=9, telegram_token_ciphertext=CIPHERTEXT)
     first = unconfirmed_of(migrate(AFTER))[pk]
     migrate(BEFORE)

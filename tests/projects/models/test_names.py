@@ -1,4 +1,4 @@
-"""Typed names have no invisible characters: every column, every way in, every such character."""
+"""Typed names have no invisible characters: every column, every entrance, every such character."""
 
 from collections.abc import Callable
 from typing import Any
@@ -83,7 +83,7 @@ def test_no_hidden_character_is_accepted_as_visible() -> None:
 
 @pytest.mark.one_database
 def test_visible_names_are_accepted() -> None:
-    """Every letter, mark, number, sign and blank of the first plane, and of the others one in a hundred."""
+    """Every letter, mark, number, sign and blank of the first plane, and one in a hundred of the others."""
     unseen = set(hidden())
     seen = [chr(number) for number in (*range(0x10000), *range(0x10000, 0x110000, 97)) if chr(number) not in unseen]
     assert [hex(ord(each)) for each in seen if hides_something(f"a{each}b")] == []
@@ -115,7 +115,7 @@ Door = Callable[["Doors", str], str]
 
 
 class Doors:
-    """Every way in which a name is typed. Each returns what the person is answered."""
+    """Every way to enter a name. Each returns the answer for the person."""
 
     def __init__(self, api: APIClient, page: Client, admin: Client, project: Project) -> None:
         self.api, self.page, self.admin, self.project = api, page, admin, project

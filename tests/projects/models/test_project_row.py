@@ -1,4 +1,4 @@
-"""Narrow rows tell the same as the model they are read from."""
+"""Narrow rows give the same results as the model from which they are read."""
 
 from datetime import timedelta
 from itertools import product
@@ -24,7 +24,7 @@ CELLS = list(product(Desired.values, Operation.values, STATES))
 
 @pytest.fixture
 def projects(alice: User) -> list[Project]:
-    """One for each thing that is wanted, under way and there; the other columns take turns."""
+    """One for each desired state, operation and container state; the other columns take turns."""
     Watch.objects.create(instance=django_settings.BERTH_INSTANCE, heartbeat_at=NOW, lease_until=NOW + timedelta(9))
     plan, agent_type = Plan.objects.first(), AgentType.objects.first()
     assert plan

@@ -1,4 +1,4 @@
-"""A list that counts as unchanged really says the same."""
+"""A list that counts as unchanged really is unchanged."""
 
 from datetime import timedelta
 

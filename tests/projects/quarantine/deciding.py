@@ -1,4 +1,4 @@
-"""What the staff decide, on the command line and in the admin."""
+"""The decisions of staff, on the command line and in the admin."""
 
 from io import StringIO
 

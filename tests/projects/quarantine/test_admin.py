@@ -1,4 +1,4 @@
-"""What the admin shows of agents in quarantine, and lets the staff decide."""
+"""What the admin shows about agents in quarantine, and the decisions that it offers."""
 
 from datetime import timedelta
 

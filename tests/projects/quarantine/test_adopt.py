@@ -1,4 +1,4 @@
-"""`manage.py adopt`: the operator says that what is on the engine belongs to this installation."""
+"""`manage.py adopt`: the operator says that the engine's agents belong to this installation."""
 
 from collections.abc import Callable
 from io import StringIO
@@ -30,7 +30,7 @@ def test_a_dry_run_and_another_word_change_nothing(
     of_later_deploys(engine)
     before = photograph(engine)
     assert "deploy 7" in run("adopt", "--dry-run")
-    for typed in ("yes\n", ""):  # nothing where there is no terminal
+    for typed in ("yes\n", ""):  # empty without a terminal
         monkeypatch.setattr("sys.stdin", StringIO(typed))
         with pytest.raises(CommandError, match="Nothing was changed"):
             run("adopt")

@@ -25,7 +25,7 @@ def test_an_adopted_agent_answers_only_paired_users(adopted: Project, api: APICl
     url = api.get(f"/api/projects/{adopted.pk}").json()["bot"]["url"]
     code = read_link(url, secret_of(engine, adopted))
     assert code is not None
-    assert abs(code.number - timezone.now().timestamp()) < 60  # which its memory has not seen
+    assert abs(code.number - timezone.now().timestamp()) < 60  # its memory has not seen this one
 
 
 def test_an_adopted_agent_without_pairing_has_no_secret(entry: Quarantined) -> None:

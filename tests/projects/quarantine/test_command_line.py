@@ -1,4 +1,4 @@
-"""What an operator decides on the command line of an agent in quarantine."""
+"""An operator's decisions about an agent in quarantine, on the command line."""
 
 from datetime import timedelta
 from io import StringIO
@@ -86,7 +86,7 @@ def test_an_agent_is_deleted_after_the_number_is_typed(
     entry: Quarantined, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = photograph(engine)
-    for typed in ("yes\n", ""):  # nothing where there is no terminal
+    for typed in ("yes\n", ""):  # empty without a terminal
         monkeypatch.setattr("sys.stdin", StringIO(typed))
         with pytest.raises(CommandError, match="Nothing was deleted"):
             run("quarantine", "delete", entry.key)

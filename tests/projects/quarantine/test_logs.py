@@ -1,4 +1,4 @@
-"""What an agent in quarantine printed last."""
+"""The last output of an agent in quarantine."""
 
 from base64 import b64encode
 from collections.abc import Callable
@@ -61,7 +61,7 @@ DISGUISES: dict[str, Callable[[str], str]] = {
 def test_a_log_is_redacted_with_credentials_that_only_the_engine_has(
     disguise: str, deploy: Callable[..., Project], engine: MemoryEngine, settings: Any
 ) -> None:
-    settings.BERTH_GATEWAY = False  # an agent of before it
+    settings.BERTH_GATEWAY = False  # an agent from before it
     shown = DISGUISES[disguise](SECRET)
     entry = printed(deploy(apiKey=SECRET), engine, "before", f"key={shown}!", "after\x1b[31m\r\u202e")
     assert shown not in entry.log

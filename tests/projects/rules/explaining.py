@@ -1,4 +1,4 @@
-"""Explains facts, with the evidence that a test gives."""
+"""Explains facts with the evidence that a test gives."""
 
 from typing import Any
 

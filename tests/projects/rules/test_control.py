@@ -1,4 +1,4 @@
-"""What a command leads to."""
+"""The result of each command in each status."""
 
 import pytest
 from hypothesis import given
@@ -24,7 +24,14 @@ CONTROL = [
     (Status.STOPPED, Operation.NONE, False, P, P, P),
     (Status.CRASHED, Operation.NONE, False, P, P, P),
     (Status.FAILED, Operation.NONE, False, P, P, P),
-    (Status.RESTARTING, Operation.NONE, False, P, P, P),  # between crashes
+    (
+        Status.RESTARTING,
+        Operation.NONE,
+        False,
+        P,
+        P,
+        P,
+    ),  # between crashes recorded while the engine was silent the engine is asked, and says so itself
     (Status.STOPPING, Operation.NONE, False, P, P, P),  # recorded while the engine was silent
     (Status.UNKNOWN, Operation.NONE, False, P, P, P),  # the engine is asked, and says so itself
     (Status.DEPLOYING, Operation.DEPLOY, False, C, P, C),

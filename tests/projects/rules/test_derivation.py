@@ -37,11 +37,11 @@ TABLE = [
     (facts(operation=Operation.STOP, desired=Desired.STOPPED), Status.STOPPING),
     (facts(operation=Operation.STOP, suspended=True), Status.STOPPING),
     (facts(operation=Operation.DELETE, desired=Desired.DELETED), Status.DELETING),
-    # deletion wins over everything
+    # deletion takes precedence
     (facts(desired=Desired.DELETED), Status.DELETING),
     (facts(GONE, desired=Desired.DELETED, checked_at=None), Status.DELETING),
     (facts(desired=Desired.DELETED, operation=Operation.STOP, suspended=True), Status.DELETING),
-    # nobody knows
+    # nothing is known
     (facts(checked_at=None), Status.UNKNOWN),
     (facts(checked_at=NOW - FRESH_FOR - MOMENT), Status.UNKNOWN),
     (facts(checked_at=LONG_AGO, suspended=True), Status.UNKNOWN),
@@ -55,7 +55,7 @@ TABLE = [
     (facts(EXITED, suspended=True), Status.SUSPENDED),
     (facts(GONE, suspended=True), Status.SUSPENDED),
     (facts(GONE, suspended=True, desired=Desired.STOPPED, failed=True), Status.SUSPENDED),
-    # wanted stopped
+    # should be stopped
     (facts(desired=Desired.STOPPED), Status.STOPPING),
     (facts(desired=Desired.STOPPED, state=ContainerState.PAUSED), Status.STOPPING),
     (facts(desired=Desired.STOPPED, state=ContainerState.RESTARTING), Status.STOPPING),
@@ -63,7 +63,7 @@ TABLE = [
     (facts(EXITED, desired=Desired.STOPPED, exit_code=137), Status.STOPPED),
     (facts(GONE, desired=Desired.STOPPED), Status.STOPPED),
     (facts(GONE, desired=Desired.STOPPED, failed=True), Status.STOPPED),
-    # wanted running, and up
+    # should run, and is up
     (WELL, Status.RUNNING),
     (facts(agent_state="degraded"), Status.RUNNING),  # the health check has passed since
     (facts(health=Health.STARTING, agent_state="starting", started_at=NOW), Status.STARTING),
@@ -80,7 +80,7 @@ TABLE = [
     (facts(NO_CHECK, started_at=None), Status.STARTING),
     (facts(NO_CHECK, started_at=NOW + timedelta(seconds=1)), Status.STARTING),
     (facts(state=ContainerState.PAUSED), Status.DEGRADED),
-    # wanted running, and down
+    # should run, and is down
     (facts(EXITED, state=ContainerState.RESTARTING), Status.RESTARTING),
     (facts(EXITED, state=ContainerState.RESTARTING, gave_up=True), Status.CRASHED),
     (facts(EXITED, state=ContainerState.RESTARTING, exit_code=75), Status.RESTARTING),

@@ -1,4 +1,4 @@
-"""Events are told as sentences: every one that the service writes."""
+"""Every event that the service writes has a sentence."""
 
 import re
 
@@ -13,7 +13,7 @@ from tests.paths import ROOT
 
 pytestmark = pytest.mark.one_database
 WRITTEN = re.compile(r"\.event\(\s*\w+,\s*\"([\w ]+)\",\s*\"([\w ]+)\"")
-"""Events whose action and outcome stand in the source as they are."""
+"""Events whose action and outcome are written out in the source."""
 
 
 def test_every_event_in_the_source_has_a_sentence() -> None:

@@ -1,4 +1,4 @@
-"""Lines of a log, told to people: one moment each, status lines as sentences, never raw JSON."""
+"""Lines of a log for people: one time each, status reports as sentences, never raw JSON."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What is typed into the form of a change is what is stored, or one sentence says why it is not."""
+"""The values in the form of a change are stored as typed, or one sentence says why not."""
 
 import itertools
 import json

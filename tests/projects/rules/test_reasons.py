@@ -1,4 +1,4 @@
-"""Why a project is not well: one plain sentence or two that end with what to do."""
+"""Why a project is not well: one or two plain sentences that end with what to do."""
 
 import re
 from typing import Any

@@ -70,7 +70,7 @@ def test_out_of_memory_explains_an_exit_without_a_report(exit_code: int) -> None
 
 @pytest.mark.parametrize("base", [EXITED, RETRYING], ids=["exited", "restarting"])
 def test_an_unexplained_kill_lists_several_possible_causes(base: Facts) -> None:
-    """An engine may lose the news that memory ran out, where the container is gone before it reads them."""
+    """An engine may miss that memory ran out if the container is gone before it reads that."""
     message = reason_of(facts(base, exit_code=137)).message
     assert "by someone or because memory ran out" in message
     assert "by someone or because memory ran out" in describe_event("crash", "killed", "")

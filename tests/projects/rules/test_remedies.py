@@ -1,4 +1,4 @@
-"""What is done about a project that is not in the state that its owner wants."""
+"""The remedy for a project that is not in the state that its owner wants."""
 
 from datetime import datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is wrong with the service is told in few messages, however it comes and goes."""
+"""Trouble of the service causes few messages, no matter how it comes and goes."""
 
 import random
 from datetime import UTC, datetime, timedelta
@@ -10,7 +10,7 @@ START = datetime(2026, 11, 23, tzinfo=UTC)
 
 
 def test_a_flapping_service_causes_few_messages() -> None:
-    """Beginnings and ends take turns, and from a beginning to the next but one it is an hour."""
+    """Beginnings and ends take turns, and from one beginning to the next but one it is an hour."""
     chance = random.Random(13)
     for _ in range(300):
         now, known = START, Known(is_wrong=False, since=START)

@@ -1,4 +1,4 @@
-"""What a form asks for each setting of a type: every shape of a schema gets a field, and no value is lost in it."""
+"""The field for each setting of a type: every form of schema gets one, and no value is lost in it."""
 
 import json
 from typing import Any
@@ -62,7 +62,7 @@ def make(part: Any) -> Setting:
     ("part", "kind"), PARTS, ids=lambda value: json.dumps(value) if not isinstance(value, Kind) else value
 )
 def test_every_schema_has_a_form_field_that_loses_no_value(part: Any, kind: Kind) -> None:
-    """What a field shows is read as the same value, apart from blanks, which the form compares in the same way."""
+    """A field's text is read as the same value, apart from spaces, which the form ignores as well."""
     setting = make(part)
     assert setting.kind == kind
     assert setting.title == "X y"

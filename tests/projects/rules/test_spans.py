@@ -1,4 +1,4 @@
-"""How long ago something was, in words; the script of the pages says the same."""
+"""How long ago something was, in words. The script of the pages uses the same words."""
 
 import re
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""The table of statuses: nothing is missing from it, and what repeats it says the same."""
+"""The table of statuses is complete, and whatever repeats it agrees."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Curves of what was measured."""
+"""Curves of measurements."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""What staff write down of a type: its default models and its variables, and how a container gets them."""
+"""What staff write about a type: its default models and its variables, and how a container gets them."""
 
 from typing import Any
 
@@ -68,7 +68,7 @@ def test_every_place_is_filled_and_other_braces_stay() -> None:
 
 
 def test_the_value_of_a_setting_never_becomes_a_placeholder() -> None:
-    """What an owner types is not looked through again: it cannot ask for a credential."""
+    """An owner's text is not searched for placeholders, so it cannot get a credential."""
     facts = dict.fromkeys(PLACES, "secret")
     found = fill_variables("A={settings.x}", facts=facts, settings={"x": "{api_key}{settings.x}"})
     assert found == {"A": "{api_key}{settings.x}"}

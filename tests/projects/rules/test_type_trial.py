@@ -1,4 +1,4 @@
-"""The table of a trial: each promise by what came of the runs."""
+"""The table of a trial: each promise, judged by the results of the runs."""
 
 from dataclasses import replace
 from typing import Any

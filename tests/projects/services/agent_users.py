@@ -15,7 +15,7 @@ def token(number: int) -> str:
 
 
 def user_in(engine: MemoryEngine, project: Project) -> int:
-    """The user as whom the container of the project was made."""
+    """Returns the user of the project's container."""
     spec = engine.containers[project.container_name].spec
     assert spec is not None
     return spec.user

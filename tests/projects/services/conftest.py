@@ -1,4 +1,4 @@
-"""What the tests of the services share."""
+"""Fixtures of the tests of the services."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,7 +21,7 @@ def control(api: APIClient, project: Project) -> Callable[..., Any]:
 
 @pytest.fixture
 def former(engine: MemoryEngine, project: Project, monkeypatch: pytest.MonkeyPatch) -> MemoryEngine:
-    """The single host on which Alice's agent runs. All are to move to the engine of this process."""
+    """The single host on which Alice's agent runs. All agents must move to the engine of this process."""
     made = become_former(engine, project)
     monkeypatch.setattr("projects.services.staff.migration.get_single_host", lambda _: made)
     monkeypatch.setattr("projects.services.staff.migration.AwaitedStates", FakeArrivals)

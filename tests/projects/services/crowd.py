@@ -30,7 +30,7 @@ class Crowd:
         engine.slow(verb, self.hold)
 
     def hold(self) -> None:
-        """What the engine does until everybody may go on."""
+        """What the engine does until all may continue."""
         if self._go_on.is_set():
             return
         with self._lock:
@@ -48,7 +48,7 @@ class Crowd:
         wait_until(lambda: self.held + len(self.answers) == number, within=GUARD, what=self._describe)
 
     def leave(self) -> Counter[int]:
-        """Lets everybody go on. Returns how often each status was answered."""
+        """Lets all continue. Returns how often each status was answered."""
         self._go_on.set()
         for thread in self._threads:
             thread.join(GUARD)

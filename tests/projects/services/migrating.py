@@ -1,4 +1,4 @@
-"""A single host, of which all agents are to move to the engine of this process."""
+"""A single host, all of whose agents must move to the engine of this process."""
 
 from collections.abc import Iterable
 from copy import deepcopy
@@ -10,16 +10,16 @@ from tests.fakes.engine import MemoryEngine
 from tests.fakes.states import pack_state, unpack_state
 
 HELD = ("containers", "volumes", "volume_labels", "states")
-"""What an engine in memory has."""
+"""The contents of an engine in memory."""
 
 
 class FakeArrivals:
-    """Who is kept from being started on the Swarm."""
+    """The agents that must not be started on the Swarm."""
 
     awaited: ClassVar[set[str]] = set()
 
     def __init__(self, connection: object) -> None:
-        """A Swarm's, of which there is none."""
+        """There is no Swarm."""
 
     def expect(self, keys: Iterable[str]) -> None:
         self.awaited.update(keys)
@@ -29,7 +29,7 @@ class FakeArrivals:
 
 
 def become_former(engine: MemoryEngine, project: Project) -> MemoryEngine:
-    """The host on which the agent runs; the engine of this process is an empty one from now on."""
+    """Makes the present engine the former host; the engine of this process is an empty one from now on."""
     Project.objects.update(uid=20001)
     engine.states[f"{project.container_name}-data"] = pack_state({"note": "remembered"})
     made = MemoryEngine()

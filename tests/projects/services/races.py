@@ -1,4 +1,4 @@
-"""Lets two things meet at a chosen step, and makes rows as a killed process leaves them."""
+"""Lets two things happen at a chosen step, and makes rows as a killed process leaves them."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -14,7 +14,7 @@ Act = Callable[[], object]
 
 
 def once(engine: MemoryEngine, verb: str, act: Act) -> None:
-    """Do it at the beginning of the next call of the verb."""
+    """Acts at the beginning of the next call of the verb."""
 
     def hook() -> None:
         engine.slow(verb, None)
@@ -24,7 +24,7 @@ def once(engine: MemoryEngine, verb: str, act: Act) -> None:
 
 
 def held(project: Project, operation: str, *, seconds: float, **fields: object) -> None:
-    """As if a server had been killed `seconds` before (or after) the deadline of an operation."""
+    """Makes the row as if a server had been killed `seconds` before (or after) the deadline of an operation."""
     Project.objects.filter(pk=project.pk).update(
         operation=operation,
         operation_id=project.pk,

@@ -1,4 +1,4 @@
-"""An installation whose database was restored from an older backup, in every state of what it forgot."""
+"""An installation whose database was restored from an older backup, in every state of what is missing in it."""
 
 from collections.abc import Callable
 
@@ -42,7 +42,7 @@ def volumes_only(engine: MemoryEngine, newer: list[Project]) -> None:
 
 
 def without_the_label(engine: MemoryEngine, newer: list[Project]) -> None:
-    """Made by a Berth that did not write the number on what it makes."""
+    """Made by a Berth that did not label the user number."""
     for labels in [*(each.labels for each in engine.containers.values()), *engine.volume_labels.values()]:
         labels.pop(USER_LABEL, None)
 
@@ -69,7 +69,7 @@ def look(api: APIClient) -> int:
 
 
 def create(api: APIClient) -> int:
-    """Before the watcher has looked, and before anybody has adopted anything."""
+    """Before the watcher has made a round, and before anyone has adopted anything."""
     uid = create_numbered(api, 99).uid
     assert uid is not None
     return uid

@@ -1,4 +1,4 @@
-"""Staff delete a plan or a type while somebody deploys on it. That is a refusal in plain words, never a 500."""
+"""Staff delete a plan or a type during a deploy with it. That is a plain refusal, never a 500."""
 
 from collections.abc import Callable
 from threading import Thread
@@ -21,7 +21,7 @@ CHOICES = {"type": AgentType, "plan": Plan}
 
 @pytest.fixture(autouse=True)
 def _spare() -> None:
-    """Rows like the others, which no project uses yet."""
+    """Adds rows like the others, which no project uses yet."""
     for model, slug in ((AgentType, "assistant"), (Plan, "pro")):
         row = model._default_manager.get(slug=slug)
         row.pk, row.is_default = "spare", False
@@ -33,7 +33,7 @@ def delete(choice: str) -> None:
 
 
 def delete_elsewhere(choice: str) -> None:
-    """In a transaction of its own."""
+    """Deletes in a transaction of its own."""
 
     def go() -> None:
         delete(choice)

@@ -1,4 +1,4 @@
-"""Most tests begin with what `deploy_project` makes. They say something of the API only if that makes the same."""
+"""`deploy_project`, with which most tests begin, makes the same as the API."""
 
 from datetime import datetime
 from typing import Any
@@ -15,7 +15,7 @@ from tests.fakes.engine import MemoryEngine
 
 
 def rows(project: Project) -> Any:
-    """All rows, without what no two projects share."""
+    """Returns all rows, without values that no two projects share."""
 
     def shared(name: str, value: Any) -> Any:
         differs = name in {"id", "container_id"} or "ciphertext" in name or isinstance(value, datetime | UUID)

@@ -1,8 +1,8 @@
-"""An outcome and its event are written together, wherever the process dies.
+"""An outcome and its event are written together, no matter where the process dies.
 
-Every verb is killed before each of its statements in turn. A process that is killed runs no statement after that, and
-what its transaction has written is rolled back. A run takes one statement in three of each verb, from another one on
-than of the verb before; `--whole` takes each.
+Every verb is killed before each of its statements in turn. A killed process runs no further statement, and its
+transaction is rolled back. A run takes one statement in three of each verb, with other ones for the next verb;
+`--whole` takes each.
 """
 
 from collections.abc import Callable, Iterator
@@ -37,7 +37,7 @@ class Killed(BaseException):
 
 @dataclass
 class Process:
-    """A process that dies before its statement number `dies_at`, or where it writes an event."""
+    """A process that dies before its statement number `dies_at`, or when it writes an event."""
 
     dies_at: int | None = None
     dies_at_event: bool = False
@@ -75,11 +75,11 @@ def has_ended(before: dict[str, Any] | None, verb: Verb) -> bool:
     after = row()
     if after is None or before is None:
         return after is not before
-    if verb.event[0] == "give up":  # it is told with the claim of what follows from it
+    if verb.event[0] == "give up":  # the claim of the next operation reports it
         return bool(after["gave_up_at"] != before["gave_up_at"])
     if after["operation"]:
         return False
-    if verb.event[0] == "recreate":  # the look that finds the container gone is written first, and has no event
+    if verb.event[0] == "recreate":  # the observation that the container is gone is written first, and has no event
         return bool(after["recreated_at"] != before["recreated_at"])
     return after != before
 
@@ -89,7 +89,7 @@ def events_of(verb: Verb) -> int:
 
 
 def prepared(verb: Verb, engine: MemoryEngine) -> Project:
-    """The project as `prepare` wants it, and nothing of what an earlier verb has left in the engine's dials."""
+    """Returns the project as `prepare` wants it, without any state of earlier verbs in the engine's dials."""
     engine.clear_faults()
     verb.prepare(Project.objects.get(), engine)
     return Project.objects.select_related("owner", "plan", "agent_type").get()

@@ -1,4 +1,4 @@
-"""Nothing grows without a bound that staff can read, and their page says how far it has grown."""
+"""Nothing grows without a bound that staff can read, and their page shows how far it has grown."""
 
 import shutil
 from datetime import timedelta

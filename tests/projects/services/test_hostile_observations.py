@@ -1,4 +1,5 @@
-"""Every value of the engine's answers in turn is something else: an error of ours, or what a database can store."""
+"""Each value in the engine's answers is replaced in turn:
+the result is one of our errors, or something that a database can store."""
 
 import copy
 import json
@@ -79,7 +80,7 @@ def find_places(answer: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any,
 
 
 def put(answer: Any, place: tuple[Any, ...], value: str) -> bytes:
-    """The answer as bytes, with the text of the value at the place."""
+    """Returns the answer as bytes, with the text of the value at the place."""
     if not place:
         return value.encode()
     changed = copy.deepcopy(answer)
@@ -101,7 +102,7 @@ PLACES = [(kind, place) for kind, (answer, _) in READERS.items() for place in fi
 )
 def test_values_that_a_database_cannot_store_are_bounded(project: Project, kind: str, place: tuple[Any, ...]) -> None:
     answer, read = READERS[kind]
-    stored: set[str] = set()  # most values are taken for one of a few
+    stored: set[str] = set()  # most values count as one of a few
     for value in HOSTILE:
         body = put(answer, place, value)
         try:

@@ -1,4 +1,4 @@
-"""What an image declares of itself is noted from the engine, and told without asking it."""
+"""An image's own labels are read from the engine once, and reported without asking it."""
 
 from typing import Any
 

@@ -11,7 +11,7 @@ from tests.fakes.engine import MemoryEngine
 
 
 class Kept:
-    """In place of the backend: notes which generations would survive a power cut."""
+    """Replaces the backend: records which generations would survive a power cut."""
 
     def __init__(self) -> None:
         self.generations: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""What is left of an operation that was killed or that the engine interrupted, and how it is completed."""
+"""The remains of an operation that was killed or that the engine interrupted, and how it is completed."""
 
 from typing import Any
 
@@ -74,7 +74,7 @@ def test_a_container_is_recreated_although_the_engine_falls_silent_repeatedly(
 def test_an_engine_that_goes_down_again_and_again_does_not_make_an_agent_vanish(
     project: Project, engine: MemoryEngine, api: APIClient
 ) -> None:
-    """On its way down it stops the agents, and takes a last command or two."""
+    """On its way down it stops the agents, and accepts one or two last commands."""
     for _ in range(3):
         before = engine.containers[project.container_name].container_id
         engine.exit(project.container_name)

@@ -34,7 +34,8 @@ def stopped(project: Project) -> Project:
 
 @pytest.fixture
 def swarm(stopped: Project, monkeypatch: pytest.MonkeyPatch, settings: Any) -> Iterator[Manager]:
-    """All share a folder. The agent ran on n1, which is dead, and waits for another node; one on n2 empties."""
+    """All nodes share a folder. The agent ran on n1, which is dead, and waits for another node;
+    n2 empties the folder."""
     settings.BERTH_SWARM_VOLUME_DRIVER = "local"
     monkeypatch.setattr(liveness, "ask", lambda nodes: liveness.Answers(frozenset(nodes), frozenset()))
     with manager(monkeypatch) as found:

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def move(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
-    """The command."""
+    """Runs the command."""
 
     def run(*more: str) -> None:
         call_command("migrate_engine", "--from", "unix:///nowhere", "--yes", *more)

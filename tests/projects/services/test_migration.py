@@ -24,7 +24,7 @@ class Killed(BaseException):
 
 
 def _count(engines: tuple[MemoryEngine, ...], key: str, *, kill_at: int, patch: pytest.MonkeyPatch) -> list[int]:
-    """Looks before and after each step of both engines, and kills at one of them."""
+    """Counts before and after each step of both engines, and kills at one of them."""
     passed = [0]
 
     def look(real: Callable[..., Any]) -> Callable[..., Any]:
@@ -46,7 +46,7 @@ def _count(engines: tuple[MemoryEngine, ...], key: str, *, kill_at: int, patch: 
 
 @pytest.fixture
 def rehearse(engine: MemoryEngine, former: MemoryEngine, project: Project) -> Callable[[int], Any]:
-    """Moves all, killed at one step, and once more; then takes it back. Returns how many steps there were."""
+    """Moves all agents, killed at one step, and again; then undoes it. Returns the number of steps."""
 
     def move_all() -> None:
         migration = Migration("")

@@ -1,5 +1,5 @@
-"""All that a command waits for has one limit, so that its answer comes within 30 seconds: what one server takes of it,
-the next one has not."""
+"""Everything that a command waits for has one limit, so that its answer comes within 30 seconds: time used for one
+server is missing for the next."""
 
 from collections.abc import Callable
 from typing import Any
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.one_database
 
 @pytest.fixture
 def left(engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch) -> dict[str, float | None]:
-    """The seconds that were left to those who were asked, by who it was."""
+    """The seconds that each server had when it was called."""
     noted: dict[str, float | None] = {}
 
     def noting(name: str, call: Callable[..., Any]) -> Callable[..., Any]:

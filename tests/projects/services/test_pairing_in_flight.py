@@ -1,4 +1,4 @@
-"""A first pairing link that is made while an operation replaces the container."""
+"""A first pairing link that is created while an operation replaces the container."""
 
 from datetime import timedelta
 

@@ -13,7 +13,7 @@ POOLS = {"commands": COMMANDS, "waits": WAITS, "streams": STREAMS}
 
 
 def grab(places: Places, person: str) -> int:
-    """How many places the person gets who asks for ever more."""
+    """Returns how many places a person gets who keeps asking for more."""
     got = 0
     while places.try_take(person):
         got += 1
@@ -68,5 +68,5 @@ def test_the_bounds_hold_in_any_order(seed: int) -> None:
         assert held.total() <= total
         assert held[person] <= each
         if not held[person]:
-            assert free == 0  # nobody who has none is refused while one is free
+            assert free == 0  # nobody without a place is refused while one is free
     assert places.taken == held.total()

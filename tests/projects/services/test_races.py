@@ -1,4 +1,4 @@
-"""What happens when the watcher and an owner act at once, step by step. The hooks of the engine are where they meet."""
+"""What happens when the watcher and an owner act at once, step by step. They meet in the hooks of the engine."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -20,7 +20,7 @@ Act = Callable[[], object]
 
 
 def after_list(engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch, act: Act) -> None:
-    """Do it once, when the engine has made its list and nobody has read it yet."""
+    """Acts once, when the engine has made its list and before anyone has read it."""
     observe = engine.observe
 
     def slow_answer(within: Any, **options: Any) -> Any:
@@ -95,7 +95,7 @@ def test_an_orphan_that_cannot_be_removed_blocks_no_other_repair(project: Projec
 def test_volumes_of_a_deleted_project_are_removed_once_they_are_old_enough(
     project: Project, engine: MemoryEngine
 ) -> None:
-    """A deploy lost to a deletion, and was killed when it had removed its container."""
+    """A deploy lost to a deletion, and was killed after it had removed its container."""
     gone = uuid4()
     Event.objects.create(project_id=gone, owner_id=gone, actor="Alice", source="key", action="delete", outcome="done")
     theirs = set(engine.volumes)

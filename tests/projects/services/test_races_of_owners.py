@@ -1,4 +1,4 @@
-"""What happens when requests meet, one step at a time. The hooks of the engine are where they meet."""
+"""What happens when requests meet, one step at a time. They meet in the hooks of the engine."""
 
 from typing import Any
 

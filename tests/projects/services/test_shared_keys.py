@@ -1,4 +1,4 @@
-"""Machines that serve one database have the same keys, or are told which differs."""
+"""Machines with one database have the same keys, or are told which one differs."""
 
 import os
 from datetime import timedelta
@@ -74,7 +74,7 @@ def test_only_a_process_of_another_machine_counts_as_elsewhere() -> None:
 def test_a_running_server_reports_that_another_started_with_other_keys(
     name: str, settings: Any, client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """No watcher leads elsewhere: the other one is `web`, or this one is and the watcher was on the other."""
+    """No watcher leads elsewhere: the other machine is `web`, or this one is and the watcher was on the other."""
     compared = ComparedKeys()
     assert find_unshared_key() == ""
     check_shared_keys()

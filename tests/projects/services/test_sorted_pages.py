@@ -1,4 +1,4 @@
-"""Cursors of sorted lists: what is none of ours is refused, and a page ends where it should."""
+"""Cursors of sorted lists: foreign ones are refused, and a page ends where it should."""
 
 import base64
 import json

@@ -21,7 +21,7 @@ def staff(db: None) -> User:
 
 @pytest.fixture
 def acted(project: Project, staff: User) -> list[Event]:
-    """The events of every action that the admin has."""
+    """The events of every action of the admin."""
     client = Client(REMOTE_ADDR=ADDRESS)
     client.force_login(staff)
     page = client.get("/admin/projects/project/").content.decode()

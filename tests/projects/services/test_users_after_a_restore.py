@@ -46,7 +46,7 @@ def test_no_number_on_the_engine_is_given_again(
 
 
 def test_the_first_number_of_all_counts(api: APIClient, engine: MemoryEngine, settings: Any) -> None:
-    """An empty database under the id of one that has deployed a single project."""
+    """An empty database with the id of one that has deployed a single project."""
     settings.BERTH_UID_BASE = BASE
     lost = create_numbered(api, 1)
     assert lost.uid == BASE
@@ -83,7 +83,8 @@ def test_a_dry_run_changes_no_number(api: APIClient, engine: MemoryEngine, setti
 
 
 def test_an_old_project_gets_an_unused_user_number(api: APIClient, engine: MemoryEngine, settings: Any) -> None:
-    """The backup is from before it had one, and its container from a later deploy, as the user that it then got."""
+    """The backup is from before it had one, and its container is from a later deploy,
+    with the user that it then got."""
     settings.BERTH_UID_BASE = BASE
     old, lost = create_numbered(api, 1), create_numbered(api, 2)
     restore(next_uid=None, without=[lost])

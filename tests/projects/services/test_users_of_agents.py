@@ -1,4 +1,4 @@
-"""Every project's agent runs as a user of its own, and no number is ever given twice."""
+"""Every project's agent runs as a user of its own, and no number is ever used twice."""
 
 import threading
 from typing import Any
@@ -61,7 +61,7 @@ def test_an_installation_with_the_same_configured_numbers_keeps_its_own(
 def test_the_user_of_a_failed_creation_is_not_reused(
     error: type[EngineError], api: APIClient, body: dict[str, Any], engine: MemoryEngine, settings: Any
 ) -> None:
-    """Its container may have been made, and may have left a volume behind."""
+    """Its container may have been created, and may have left a volume behind."""
     settings.BERTH_UID_BASE = BASE
     engine.fail("deploy.start", error)
     assert api.post("/api/projects", body).status_code in {502, 503}
@@ -119,7 +119,7 @@ def test_many_at_once_get_different_numbers(settings: Any) -> None:
 def test_an_installation_chooses_numbers_that_no_other_uses(identifier: str) -> None:
     base = base_of(identifier)
     assert base >= LOWEST
-    assert base + BLOCK < 2_147_352_576 < 2**31  # systemd's next block, and the end of what Docker takes
+    assert base + BLOCK < 2_147_352_576 < 2**31  # systemd's next block, and the highest number that Docker accepts
     assert base % BLOCK == 0
 
 

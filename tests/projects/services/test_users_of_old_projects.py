@@ -1,4 +1,4 @@
-"""A project of the time when all agents had one user gets a number of its own with its next deploy."""
+"""A project from when all agents had one user gets a number of its own with its next deploy."""
 
 from collections.abc import Callable
 
@@ -15,7 +15,8 @@ from tests.projects.services.races import beat
 
 @pytest.fixture
 def old(project: Project, engine: MemoryEngine) -> Project:
-    """A project as an older Berth left it: without a user of its own, its container running as everybody's."""
+    """A project as an older Berth left it: without a user of its own,
+    and with a container that runs as everyone's user."""
     Project.objects.update(uid=None)
     project.refresh_from_db()
     return project
@@ -67,7 +68,7 @@ def test_an_old_project_is_unchanged_until_its_next_deploy(old: Project, api: AP
 
 
 def test_an_older_server_may_still_create_projects_without_a_user(deploy: Deploy) -> None:
-    """Rows without a number do not stand in each other's way."""
+    """Several rows without a number do not conflict."""
     deploy(telegramToken=token(1))
     deploy(telegramToken=token(2))
     assert Project.objects.update(uid=None) == 2

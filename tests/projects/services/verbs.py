@@ -25,7 +25,8 @@ ALICE = Actor(label="alice@example.org", source="session")
 
 @dataclass(frozen=True)
 class Verb:
-    """`prepare` sets the scene, `act` carries out the verb, and `event` is the action and outcome it ends with."""
+    """`prepare` sets the scene, `act` carries out the verb,
+    and `event` is the action and outcome with which it ends."""
 
     event: tuple[str, str]
     act: Callable[[Project], object]

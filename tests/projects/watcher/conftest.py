@@ -21,7 +21,7 @@ from tests.projects.watcher.rows import later
 
 @pytest.fixture(autouse=True)
 def _time_to_describe(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A round on a busy machine tells of fewer crashes. A test of that takes the time away itself."""
+    """On a busy machine a round describes fewer crashes. Tests of that take the time away themselves."""
     monkeypatch.setattr(inspection_choice, "CRASHES_WITHIN", 100.0)
 
 
@@ -32,7 +32,7 @@ def victim(deploy: Callable[..., Project]) -> Project:
 
 @pytest.fixture
 def others(deploy: Callable[..., Project], victim: Project) -> list[Project]:
-    """One that a round comes to before the victim, and one after."""
+    """A project before the victim in a round, and one after it."""
     projects = [deploy(telegramToken=f"{number}:another") for number in (7, 8)]
     later(projects[0], created_at=victim.created_at - timedelta(days=1))
     return projects
@@ -45,7 +45,7 @@ def ends() -> RunEnds:
 
 @pytest.fixture
 def listen(engine: MemoryEngine, ends: RunEnds) -> Callable[[], None]:
-    """Hears all that has happened on the engine by now."""
+    """Receives everything that has happened on the engine by now."""
     read = [0]
 
     def hear() -> None:
@@ -58,7 +58,8 @@ def listen(engine: MemoryEngine, ends: RunEnds) -> Callable[[], None]:
 
 @pytest.fixture
 def vouching(victim: Project, others: list[Project], ends: RunEnds, engine: MemoryEngine) -> EventFreshness:
-    """All are well, by a round some time ago; the next one waits for a list, as does who asks the engine itself."""
+    """All are well, by a round some time ago; the next one waits for a list,
+    and so does any other caller of the engine."""
     made = EventFreshness("one", ends)
     grow_old()
     become_leader("one")
@@ -72,7 +73,7 @@ def vouching(victim: Project, others: list[Project], ends: RunEnds, engine: Memo
 
 @pytest.fixture
 def left() -> list[str]:
-    """What is left to the rounds."""
+    """The keys that are left to the rounds."""
     return []
 
 

@@ -1,4 +1,4 @@
-"""Events of the engine while no round beats, and the heartbeat meanwhile."""
+"""Events of the engine while no round completes, and the heartbeat meanwhile."""
 
 import time
 from datetime import UTC, datetime, timedelta
@@ -12,7 +12,7 @@ from projects.watcher.reconcile.event_freshness import OVERDUE, EventFreshness
 from tests.fakes.engine import MemoryEngine
 
 AGO = OVERDUE + 3.0
-"""Seconds since the beginning of the last round that has beaten: what it saw counts no more."""
+"""Seconds since the beginning of the last round with a heartbeat: what it saw is too old."""
 
 
 def tell(
@@ -31,12 +31,12 @@ def tell(
 
 
 def beaten_ago(at: datetime | None = None) -> float:
-    """Seconds before `at`, which is now where none is given: between the beat and now a machine may stand still."""
+    """Returns the seconds before `at`, by default now: a machine may stand still between the heartbeat and now."""
     heartbeat = Watch.objects.get().heartbeat_at
     assert heartbeat is not None
     return ((at or timezone.now()) - heartbeat).total_seconds()
 
 
 def know_the_clock(made: EventFreshness, engine: MemoryEngine) -> None:
-    """By an event some time ago. None was heard since."""
+    """By an event some time ago. None was received since."""
     made._least_delay, made._newest = time.monotonic() - time.time(), engine._events[-1][0].at.timestamp()

@@ -36,7 +36,7 @@ class KilledError(BaseException):
 
 @contextmanager
 def killed_at(number: int, engine: MemoryEngine, steps: Sequence[str] = STEPS) -> Iterator[list[str]]:
-    """The effect of this number does not happen any more. The list has the effects up to then."""
+    """The effect with this number no longer happens. The list has the effects up to then."""
     effects: list[str] = []
 
     def count(effect: str) -> None:
@@ -56,7 +56,7 @@ def killed_at(number: int, engine: MemoryEngine, steps: Sequence[str] = STEPS) -
         with connection.execute_wrapper(execute), suppress(KilledError):
             yield effects
     finally:
-        transaction.set_rollback(False)  # what was killed in a transaction is undone already; the test's own goes on
+        transaction.set_rollback(False)  # what was killed in a transaction is undone already; the test's own continues
         for step in steps:
             engine.slow(step, None)
 
@@ -81,7 +81,7 @@ def create_silent(api: APIClient, engine: MemoryEngine) -> None:
 
 
 def create_broken(api: APIClient, engine: MemoryEngine) -> None:
-    """By an error that nobody foresaw, for which no outcome is recorded."""
+    """An unforeseen error, for which no outcome is recorded."""
     engine.fail("deploy.start", RuntimeError("Nobody foresaw it."))
     with suppress(RuntimeError):
         create(api, engine)
@@ -106,7 +106,7 @@ def restart_silent(api: APIClient, engine: MemoryEngine) -> None:
 
 
 def mend(api: APIClient, engine: MemoryEngine) -> None:
-    """The watcher itself, at an agent that is to be made again and at one that is to be deleted."""
+    """The watcher itself, with an agent to be recreated and one to be deleted."""
     engine.vanish(mine().container_name)
     reconcile()
     Project.objects.filter(pk=mine().pk).update(desired="deleted")
@@ -114,7 +114,7 @@ def mend(api: APIClient, engine: MemoryEngine) -> None:
 
 
 def put_away(api: APIClient, engine: MemoryEngine) -> None:
-    """The watcher, at what somebody's mistake has left without a row."""
+    """The watcher, with an agent that a mistake has left without a row."""
     Project.objects.filter(pk=mine().pk).delete()
     grow_old(engine)
     reconcile()

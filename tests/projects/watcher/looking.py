@@ -1,4 +1,4 @@
-"""A round some time later, and what the owner is shown after it."""
+"""A later round, and what the owner sees after it."""
 
 from datetime import timedelta
 from typing import Any
@@ -13,14 +13,14 @@ from projects.watcher.reconcile.full import reconcile
 
 
 def grow_old() -> None:
-    """What was seen before counts no more; the watcher's heartbeat does."""
+    """What was seen before is too old; the watcher's heartbeat is not."""
     long_ago = timezone.now() - timedelta(minutes=1)
     Project.objects.update(observed_at=long_ago, updated_at=long_ago)
     Watch.objects.all().delete()
 
 
 def look(**options: Any) -> list[str]:
-    """A round with its heartbeat. Returns what failed."""
+    """Makes a round with its heartbeat. Returns the failures."""
     grow_old()
     result = reconcile(**options)
     Watch.objects.create(instance="berth", heartbeat_at=result.at, lease_until=result.at + timedelta(minutes=1))
@@ -32,6 +32,6 @@ def statuses(api: APIClient) -> dict[str, str]:
 
 
 def be_late(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From the beginning of a look on, and no answer is worth waiting for."""
+    """From the beginning of a round on, no answer is worth waiting for."""
     monkeypatch.setattr(inspection_choice, "CRASHES_WITHIN", -1.0)
     monkeypatch.setattr(inspection_choice, "DESCRIBED_AT_LEAST", 0)

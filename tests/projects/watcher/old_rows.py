@@ -1,4 +1,4 @@
-"""Rows of each table that retention looks after, of any age."""
+"""Rows of any age in each table that retention prunes."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -55,7 +55,7 @@ def dashboard_session(user: User, at: datetime) -> Session:
 
 
 def undigested_session(user: User, at: datetime) -> Session:
-    """One of the past is under its key, as an earlier version stored it. It goes however long it would have lived."""
+    """One of an earlier version, stored under its key. It is deleted no matter how long it would have lived."""
     key = uuid4().hex if at < timezone.now() else digest_session_key(uuid4().hex)
     return Session.objects.create(session_key=key, session_data="", expire_date=timezone.now() + DAY / 4)
 
@@ -103,7 +103,7 @@ NOW, MINUTE, DAY = timedelta(0), timedelta(minutes=1), timedelta(days=1)
 MARGIN = 6 * MINUTE
 """A little more than clocks may differ."""
 
-# Of each table: ages at which a row goes, and at which it stays.
+# For each table: ages at which a row is deleted, and at which it stays.
 TABLES: dict[str, tuple[Add, timedelta, timedelta]] = {
     "requests of the last minute": (usage("reads", 60), MINUTE + MARGIN, NOW),
     "failed sign-ins of an address": (usage("failed_logins", 900), 15 * MINUTE + MARGIN, NOW),

@@ -1,4 +1,4 @@
-"""Stages an engine and a database that do not belong together: what the watcher meets after a mistake."""
+"""Stages an engine and a database that do not belong together: what the watcher finds after a mistake."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -16,7 +16,7 @@ LONG_AGO = timedelta(hours=1)
 
 
 def label(engine: MemoryEngine, **changes: str | None) -> None:
-    """Changes labels of all containers and volumes; None takes one away. `installation` is short for its label."""
+    """Changes labels of all containers and volumes; None removes one. `installation` is short for its label."""
     names = {"installation": INSTALLATION_LABEL, "instance": INSTANCE_LABEL, "generation": GENERATION_LABEL}
     for labels in [*(each.labels for each in engine.containers.values()), *engine.volume_labels.values()]:
         for name, value in changes.items():
@@ -26,14 +26,14 @@ def label(engine: MemoryEngine, **changes: str | None) -> None:
 
 
 def grow_old(engine: MemoryEngine) -> None:
-    """Everything on the engine was made an hour ago."""
+    """Everything on the engine was created an hour ago."""
     engine.volumes_since = timezone.now() - LONG_AGO
     for container in engine.containers.values():
         container.created_at = timezone.now() - LONG_AGO
 
 
 def lose_row() -> None:
-    """The row is gone, and the events of its project tell that it was there."""
+    """The row is gone, and the events of its project show that it existed."""
     Project.objects.all().delete()
 
 
@@ -44,7 +44,7 @@ def lose_everything() -> None:
 
 
 def photograph(engine: MemoryEngine) -> Any:
-    """Everything that the engine has."""
+    """Returns everything that the engine has."""
     containers = {name: (each.container_id, each.state, dict(each.labels)) for name, each in engine.containers.items()}
     return containers, set(engine.volumes)
 

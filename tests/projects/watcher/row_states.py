@@ -19,7 +19,7 @@ SOON = timedelta(seconds=20)
 
 
 def row_states(now: datetime) -> Iterator[dict[str, Any]]:
-    """Every meaningful state of a row: what is wanted, what holds it, what is under way, what is known, what is odd."""
+    """Yields every meaningful state of a row: its desired state, holds, operations, observations and oddities."""
     held: list[dict[str, Any]] = [
         {},
         {"suspended_at": now},

@@ -1,4 +1,4 @@
-"""Reads and writes the row of a project, past every rule."""
+"""Reads and writes the row of a project directly."""
 
 from projects.models import Project
 

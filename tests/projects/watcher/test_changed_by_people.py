@@ -1,4 +1,4 @@
-"""Containers that somebody has renamed, copied or moved."""
+"""Containers that someone has renamed, copied or moved."""
 
 from collections.abc import Callable
 
@@ -45,7 +45,7 @@ WAYS: dict[str, Callable[[MemoryEngine, str], object]] = {
 def test_a_renamed_container_is_commanded_like_any_other(
     victim: Project, engine: MemoryEngine, api: APIClient, action: str, way: str, copies: int
 ) -> None:
-    """Also where somebody has made another one with its labels."""
+    """Even if someone has created another one with its labels."""
     name = rename(engine, victim)
     WAYS[way](engine, name)
     for number in range(copies):
@@ -55,7 +55,7 @@ def test_a_renamed_container_is_commanded_like_any_other(
     status, is_up = COMMANDS[action]
     answer = api.post(f"/api/projects/{victim.pk}/control", {"action": action})
     assert answer.status_code == 200
-    if action != "start":  # a start has nothing to do where the agent is up, and the watcher has
+    if action != "start":  # a start has nothing to do if the agent is up, and the watcher has
         assert answer.json()["status"] == status
     look()
     look()
@@ -108,7 +108,7 @@ def test_agents_with_swapped_names_are_distinguished(
 
 @pytest.mark.parametrize("way", [way for way in WAYS if way in {"running", "stopped"}])
 def test_manual_changes_of_a_container_are_reverted(victim: Project, engine: MemoryEngine, way: str) -> None:
-    """The agent goes on, and the history says that it was done."""
+    """The agent keeps running, and the history shows the repair."""
     container = engine.containers[victim.container_name]
     WAYS[way](engine, victim.container_name)
     if way == "stopped":
@@ -162,7 +162,7 @@ def test_an_irreversible_change_recreates_a_container_that_should_run(
 def test_a_copy_that_does_not_run_is_removed_at_once(
     victim: Project, engine: MemoryEngine, api: APIClient, way: str
 ) -> None:
-    """It had stayed until the next start, and every round inspected the agent because of it."""
+    """Otherwise it would stay until the next start, and every round would inspect the agent because of it."""
     engine.foreign("copy", labels=engine.containers[victim.container_name].labels)
     WAYS[way](engine, "copy")
     look()

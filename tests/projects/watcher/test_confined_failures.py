@@ -55,11 +55,11 @@ STEPS: dict[str, tuple[Any, str, dict[str, Any]]] = {
     "finish the deletion": (repair, "finish_deletion", {"desired": "deleted"}),
     "record the outcome": (repair, "record_outcome", {}),
 }
-"""The steps of a round at one project: where they stand, and the row that they are about."""
+"""The steps of a round at one project: where they are, and the row that they need."""
 
 
 def prepare(project: Project, engine: MemoryEngine, row: dict[str, Any]) -> None:
-    """The agent has ended; `row` is what is wanted of it, or the operation that was not finished."""
+    """The agent has ended; `row` is its desired state, or the unfinished operation."""
     if "desired" not in row:
         engine.exit(project.container_name, exit_code=1)
     if "operation" in row:
@@ -75,7 +75,7 @@ def prepare(project: Project, engine: MemoryEngine, row: dict[str, Any]) -> None
 def test_no_error_of_one_project_ends_the_round(
     victim: Project, others: list[Project], engine: MemoryEngine, some: Some, step: str
 ) -> None:
-    """A run takes a third of the errors at each step, at the next one another third; `--whole` takes each."""
+    """A run takes a third of the errors at each step, and another third at the next one; `--whole` takes each."""
     place, name, row = STEPS[step]
     good = Project.objects.filter(pk=victim.pk).values().get()
     container = engine.containers[victim.container_name]

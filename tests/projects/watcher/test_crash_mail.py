@@ -1,4 +1,4 @@
-"""The mail to an owner whose agent needs them."""
+"""The mail to an owner whose agent needs attention."""
 
 from datetime import timedelta
 from typing import Any

@@ -29,7 +29,7 @@ class KilledError(BaseException):
 def test_a_busy_engine_causes_no_crash_mail(
     project: Project, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The row tells why the agent crashed, however long ago the engine has last answered."""
+    """The row says why the agent crashed, no matter how long ago the engine last answered."""
     cursor = open_cursor()
     with monkeypatch.context() as patched:
         patched.setattr("projects.watcher.reconcile.full.queue_crash_mails", lambda _: None)

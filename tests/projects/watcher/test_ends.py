@@ -29,7 +29,7 @@ EXITS = [0, 1, 2, 137, 143, *map(int, PROBLEMS_OF_EXIT)]
 
 
 def crash(engine: MemoryEngine, name: str, *, exit_code: int, oom: bool, code: str) -> None:
-    """A run ends, and the engine starts the next one before anybody looks. That one reports that all is well."""
+    """A run ends, and the engine starts the next one before anyone looks. That one reports that all is well."""
     container = engine.containers[name]
     engine.log(name, f"{STATUS_MARK}{json.dumps({'v': 1, 'state': 'failed', 'code': code})}")
     engine.crash(name, exit_code=exit_code, oom=oom, restarting=True)
@@ -53,11 +53,11 @@ def test_every_end_is_explained_correctly_after_any_later_action(
     api: APIClient,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Exit codes, with and without memory that ran out, and then the stop of Berth after the fifth.
+    """Exit codes, with and without memory that ran out, and then Berth's stop after the fifth.
 
-    A run takes a half of them for each word of an agent; `--whole` takes each.
+    A run takes half of them for each report of an agent; `--whole` takes each.
     """
-    monkeypatch.setattr(crash_ends, "LATE", timedelta(0))  # nothing more is told
+    monkeypatch.setattr(crash_ends, "LATE", timedelta(0))  # nothing more is reported
     name = project.container_name
     for exit_code, oom in some(itertools.product(EXITS, [False, True]), one_in=2, first=WORDS.index(code)):
         expected = code_of_end(exit_code, agent_code=code, oom_killed=oom)
@@ -105,7 +105,7 @@ def test_an_end_without_an_event_is_explained_as_unknown(
 def test_memory_that_ran_out_is_no_kill_from_outside(
     heard_at: str, project: Project, engine: MemoryEngine, ends: RunEnds, listen: Callable[[], None]
 ) -> None:
-    """Under load the engine's own record lacks it: the kernel told it too late."""
+    """Under load the engine's own record lacks it, because the kernel reported it too late."""
     for _ in range(5):
         listen()
         engine.crash(project.container_name, exit_code=137)
@@ -124,12 +124,12 @@ def test_memory_that_ran_out_is_no_kill_from_outside(
     refresh([refreshed])
     assert refreshed.reason is not None
     assert refreshed.reason.code == "out_of_memory"
-    reconcile()  # by a watcher that has heard nothing
+    reconcile()  # by a watcher that has received nothing
     assert Project.objects.get().oom_killed
 
 
 def test_containers_held_by_an_operation_are_not_inspected(deploy: Any, engine: MemoryEngine) -> None:
-    """The engine answers for no container that it is just starting, and would hold up the round."""
+    """The engine does not answer about a container that it is just starting, and would delay the round."""
     busy, other = deploy(name="Busy"), deploy(name="Other", telegramToken="7:another")
     for each in (busy, other):
         engine.crash(each.container_name, exit_code=1)

@@ -18,9 +18,12 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def away(project: Project, engine: MemoryEngine) -> MemoryContainer:
     """The container of a project that has failed, because an engine with another directory has neither it nor its
-    image. As by a new line of `daemon.json`, which is taken back."""
+    image.
+
+    For example because of a line in `daemon.json` that is reverted.
+    """
     found = engine.containers.pop(project.container_name)
-    engine.fail("deploy", ImageMissingError, times=2)  # the image that it ran, and the one of its type
+    engine.fail("deploy", ImageMissingError, times=2)  # the image that it ran, and that of its type
     reconcile()
     assert Project.objects.get().failure_code == "image_missing"
     found.state = ContainerState.EXITED
@@ -42,7 +45,7 @@ def test_an_agent_whose_container_is_back_is_started_once(
 ) -> None:
     engine.fail("deploy", ImageMissingError, times=2)
     for _ in range(3):
-        later(project, **NO_TROUBLE)  # which would put it off
+        later(project, **NO_TROUBLE)  # which would postpone it
         reconcile()
     assert status_of(project) == "failed"
 
@@ -50,7 +53,7 @@ def test_an_agent_whose_container_is_back_is_started_once(
 def test_volumes_and_users_are_checked_by_the_following_round(
     engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each is one more list, for which an engine that has just been started may take as long as for the first."""
+    """Each is one more list, for which an engine that has just been started may need as long as for the first."""
     monkeypatch.setattr("projects.watcher.watcher.VOLUMES_EVERY", 0.0)
     watcher = Watcher(name="one")
     asked = []

@@ -1,4 +1,4 @@
-"""A reader of the events loses none of them, and reads none twice."""
+"""A reader of the events misses none, and reads none twice."""
 
 import threading
 from collections.abc import Callable

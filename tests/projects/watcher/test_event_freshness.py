@@ -64,7 +64,7 @@ def is_behind_a_proxy(engine: MemoryEngine, victim: Project) -> None:
 
 
 def has_told_of_another(engine: MemoryEngine, victim: Project) -> None:
-    """Of which the stream has not told yet."""
+    """The stream has not delivered it yet."""
     engine.crash(victim.container_name, exit_code=1)
 
 
@@ -88,7 +88,7 @@ def miss_some(made: EventFreshness, ends: RunEnds, project: Project) -> None:
 
 
 def hear_late(made: EventFreshness, ends: RunEnds, project: Project) -> None:
-    """The round that beats has begun before it was heard, and after it happened."""
+    """The round with the heartbeat began before it arrived, and after it happened."""
     tell(made, ends, None, "kill")
     tell(made, ends, project, ago=AGO + 3.0)
     made.note_round(time.monotonic() - AGO)
@@ -128,7 +128,7 @@ def test_a_state_that_events_do_not_determine_is_not_vouched_for(
 def test_a_heartbeat_is_no_newer_than_the_events_and_never_goes_back(
     vouching: EventFreshness, others: list[Project], ends: RunEnds, engine: MemoryEngine
 ) -> None:
-    """The engine's clock may be any: what it told most quickly tells how late it tells the rest."""
+    """The engine's clock may be any: the fastest event shows by how much the others are late."""
     engine.fail("find_newest_event", EngineUnavailableError, times=2)
     begun = timezone.now()
     tell(vouching, ends, others[0], "kill", ago=3600.0)

@@ -1,4 +1,4 @@
-"""Commands record what they do. The watcher lets them, and looks at once only at what nobody asked for."""
+"""Commands record what they do. The watcher reacts at once only to events that no command caused."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -39,7 +39,7 @@ def event(action: str, container_id: str = "c") -> EngineEvent:
     [
         (["create", "start"], [False, True]),
         (["start", "kill", "die", "stop"], [True, False, True, True]),
-        (["start", "die"], [True, False]),  # a crash
+        (["start", "die"], [True, False]),  # a crash the engine starts it again docker restart
         (["start", "oom", "die", "start", "die"], [True, False, False, True, False]),  # the engine starts it again
         (["start", "kill", "die", "stop", "start", "die"], [True, False, True, True, False, False]),  # docker restart
         (["kill", "destroy", "die"], [False, False, False]),
@@ -118,7 +118,7 @@ def test_an_expected_event_is_due_a_little_later_and_others_at_once() -> None:
     changed.hear(event("start"))
     changed.hear(event("die"))
     assert changed.wait(0.0)
-    assert take(changed) == ({"k"}, {})  # nobody asked for the end
+    assert take(changed) == ({"k"}, {})  # no command caused the end
 
 
 def test_more_expected_events_do_not_defer_the_look() -> None:

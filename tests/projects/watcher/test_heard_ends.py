@@ -1,4 +1,4 @@
-"""What the engine's events tell of the ends of runs."""
+"""The ends of runs, from the engine's events."""
 
 import itertools
 from datetime import UTC, datetime, timedelta
@@ -53,7 +53,7 @@ def test_an_oom_event_of_a_continuing_run_does_not_explain_the_previous_end() ->
 
 
 def test_a_late_oom_event_explains_the_previous_run_although_the_next_has_begun() -> None:
-    """An engine that starts a container again at once tells it only behind the start."""
+    """An engine that restarts a container at once reports it only after the start."""
     ends = heard(event("start", 1), event("die", 20, exit_code=137), event("start", 30), event("oom", 30.2))
     first = ends.find("c")
     ends.note(event("die", 90, exit_code=137))

@@ -17,12 +17,12 @@ pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
 
 
 def look_at_ended(ends: RunEnds, **options: object) -> list[str]:
-    """A round as the watcher begins it, and its heartbeat."""
+    """Makes a round as the watcher begins it, and its heartbeat."""
     return look(changed_keys=ends.keys_of_ended(), find_end=ends.find, **options)
 
 
 def start_again(engine: MemoryEngine, project: Project) -> None:
-    """The engine starts it, and is not done with it."""
+    """The engine starts it, and has not completed that."""
     engine.restart_once_more(project.container_name)
     engine.containers[project.container_name].restart_count += 1
     engine.set_health(project.container_name, Health.STARTING)
@@ -56,7 +56,7 @@ def test_an_agent_restarted_by_the_engine_is_starting_until_the_engine_answers(
     for _ in range(3):
         assert look_at_ended(ends, narrow=narrow) == []
         assert set(statuses(api).values()) == {"starting"}
-    assert not Event.objects.filter(action="crash").exists()  # the engine has not said yet that it was restarted
+    assert not Event.objects.filter(action="crash").exists()  # the engine has not reported the restart yet
     for each in (victim, *others):
         be_down(engine, each.container_name)
         engine.set_health(each.container_name, Health.HEALTHY)
@@ -72,7 +72,7 @@ def test_a_start_event_counts_as_running_for_some_seconds(
     victim: Project, others: list[Project], engine: MemoryEngine, ends: RunEnds, listen: Callable[[], None],
     api: APIClient, monkeypatch: pytest.MonkeyPatch, seconds: float
 ) -> None:  # fmt: skip
-    """After that, or where events were missed, the engine has to say how it is."""
+    """After that, or if events were missed, the engine has to report its state."""
     go_down(engine, victim)
     listen()
     start_again(engine, victim)
@@ -107,7 +107,7 @@ def test_a_known_run_keeps_its_status(
     listen: Callable[[], None],
     api: APIClient,
 ) -> None:
-    """The engine has told of the restart, and then falls silent about it."""
+    """The engine has reported the restart, and then falls silent about it."""
     for each in (victim, *others):
         engine.crash(each.container_name, exit_code=1, restarting=True)
         engine.restart_once_more(each.container_name)
@@ -125,7 +125,7 @@ def test_a_list_with_many_restarts_delays_no_round(
     victim: Project, others: list[Project], engine: MemoryEngine, ends: RunEnds, listen: Callable[[], None],
     api: APIClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # fmt: skip
-    """How each of them ended takes some calls, and is told by the next look."""
+    """Finding out how each of them ended takes some calls, which the next round makes."""
     for each in (victim, *others):
         engine.set_health(each.container_name, Health.NONE)
         later(each, health=Health.NONE)

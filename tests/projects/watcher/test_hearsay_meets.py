@@ -1,4 +1,4 @@
-"""What else happens to an agent that has ended while the engine is not done with it: commands, faults, other times."""
+"""An agent has ended and the engine has not completed that: commands, faults and other clocks meanwhile."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -22,7 +22,7 @@ SETTLED = {"start": "running", "restart": "running", "stop": "stopped", "delete"
 
 @pytest.fixture
 def told(project: Project, engine: MemoryEngine) -> Callable[[], RunEnds]:
-    """The agent has ended, and the watcher has told so by the events. Gives a look with all that has happened since."""
+    """The agent has ended, and the watcher has recorded that from the events. Returns a round with everything since."""
     ends = RunEnds()
     read = [0]
 
@@ -71,8 +71,8 @@ def test_each_command_is_carried_out_or_refused_and_nothing_is_held(
 def test_a_watcher_that_has_heard_nothing_counts_the_crash_once(
     project: Project, engine: MemoryEngine, told: object
 ) -> None:
-    """The one that had heard was killed."""
-    assert len(look()) == 1  # nobody knows how it is
+    """The one that had received them was killed."""
+    assert len(look()) == 1  # its state is unknown
     be_down(engine, project.container_name)
     later(project, reconcile_again_at=None)
     for _ in range(3):

@@ -63,7 +63,7 @@ def noted(monkeypatch: pytest.MonkeyPatch) -> Noted:
 
 @pytest.fixture
 def held() -> Iterator[threading.Event]:
-    """Set at the end, so that what hangs ends then."""
+    """Set at the end, so that everything that hangs ends then."""
     event = threading.Event()
     yield event
     event.set()
@@ -81,7 +81,7 @@ HANGS = {
     "the events": ("events", None),
     "the outbox": ("send_due", None),
 }
-"""What hangs: a call to the engine, or a function of the loop; and what happens to the agent before."""
+"""What hangs: an engine call, or a function of the loop; and what happens to the agent before."""
 
 
 @pytest.mark.parametrize(("what", "event"), HANGS.values(), ids=HANGS.keys())
@@ -110,7 +110,7 @@ def test_a_hanging_step_is_overdue(
 def test_a_hanging_thread_stops_the_heartbeat_until_it_continues(
     project: Project, engine: MemoryEngine, noted: Noted, held: threading.Event
 ) -> None:
-    """So that `/readyz` and the first page of the admin say so, also where nobody starts another watcher."""
+    """So that `/readyz` and the first page of the admin say so, even if nothing starts another watcher."""
     engine.slow("events", held)
     with run_in_thread(Watcher(Pulse(noted.publish))):
         wait_until(noted.is_overdue, within=60)

@@ -1,4 +1,4 @@
-"""A look's queries read an index, and not the table, however many projects are at rest."""
+"""The queries of a round read an index, and not the table, no matter how many projects are at rest."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,7 @@ from projects.watcher.notifications.troubles import note_troubles
 from tests.many_rows import multiply
 from tests.projects.watcher.rows import later
 
-pytestmark = pytest.mark.django_db(transaction=True)  # VACUUM, which marks the pages of which an index tells all
+pytestmark = pytest.mark.django_db(transaction=True)  # VACUUM marks the pages that an index covers completely
 
 ROWS = 50_000
 PRIMARY_KEY = {"projects_project_pkey", "sqlite_autoindex_projects_project_1"}

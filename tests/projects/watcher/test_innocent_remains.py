@@ -36,7 +36,7 @@ def bobs(bob: User) -> Project:
 
 @contextmanager
 def remembering(engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
-    """Every container that was made meanwhile, with its volumes, as an engine may make it late."""
+    """Every container that was created meanwhile, with its volumes, as an engine may create it late."""
     made: dict[str, Any] = {}
     emit = engine._emit
 
@@ -76,7 +76,7 @@ def settle(engine: MemoryEngine, bobs: Project) -> None:
 
 
 def assert_all_is_accounted_for(engine: MemoryEngine) -> None:
-    """Each container has a row, or is put away and noted."""
+    """Each container has a row, or is in quarantine with an entry."""
     keys = {str(pk) for pk in Project.objects.values_list("pk", flat=True)}
     noted = set(Quarantined.objects.values_list("key", flat=True))
     assert {container.key for container in engine.containers.values()} <= keys | noted
@@ -111,7 +111,7 @@ def test_no_killed_operation_holds_the_mending(
 def test_late_remains_of_an_undone_creation_are_removed(
     api: APIClient, bobs: Project, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It never ran, so there is nothing to remember."""
+    """It never ran, so it has no memory."""
     with remembering(engine, monkeypatch) as made:
         create_broken(api, engine)
     assert Project.objects.count() == 1

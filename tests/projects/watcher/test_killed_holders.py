@@ -27,7 +27,7 @@ pytestmark = pytest.mark.one_database
 
 @pytest.fixture(scope="module")
 def ended() -> int:
-    """The number of a process that has ended."""
+    """The id of a process that has ended."""
     process = subprocess.Popen([sys.executable, "-S", "-c", ""])
     process.wait()
     return process.pid
@@ -35,7 +35,7 @@ def ended() -> int:
 
 @pytest.fixture
 def claimed_by(project: Project) -> Callable[[int], Claim]:
-    """Claims the project for a restart as the process with this number would."""
+    """Claims the project for a restart as the process with this id would."""
 
     def claim(number: int) -> Claim:
         with pytest.MonkeyPatch.context() as patch:
@@ -53,7 +53,7 @@ def test_an_operation_of_a_killed_process_is_finished_at_once(
     claim = claimed_by(ended)
     assert reconcile().repaired == [f"bring back: {project.container_name}"]
     assert status_of(project) == "running"
-    assert not project.record(claim)  # whoever it was: it writes nothing any more
+    assert not project.record(claim)  # it no longer writes anything
     row = Project.objects.get()
     assert (row.operation, row.operation_holder) == ("", "")
 
@@ -75,9 +75,9 @@ def test_an_event_about_a_project_in_operation_is_left_to_the_next_round(
 def test_the_engine_is_asked_again_about_a_killed_operation(
     project: Project, engine: MemoryEngine, claimed_by: Callable[[int], Claim], ended: int
 ) -> None:
-    """What was listed may be of before the last act of the process that was killed."""
+    """The list may be from before the last act of the killed process."""
     claimed_by(ended)
-    later(project, generation=project.generation - 1)  # so that nothing is to be replaced
+    later(project, generation=project.generation - 1)  # so that nothing has to be replaced
     engine.calls.clear()
     reconcile()
     assert ("inspect", project.container_key) in engine.calls
@@ -94,7 +94,7 @@ def test_an_operation_is_waited_for_as_long_as_its_process_lives(
 
 
 def test_a_process_that_may_live_has_not_ended(ended: int) -> None:
-    """It is alive, somebody else's, of another boot, of other numbers, of another claim, unnamed or nonsense."""
+    """It is alive, or of another user, boot, PID namespace or claim, or unnamed or malformed."""
     claim_id = uuid4()
     name = name_holder(claim_id).replace(f" {os.getpid()}", f" {ended}")
     boot, _, numbers = name.split(" ")[1].partition("/")

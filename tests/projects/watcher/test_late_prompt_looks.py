@@ -1,4 +1,5 @@
-"""An agent reports something, and the engine does not answer for it in time: it is asked again, beside the rounds."""
+"""An agent reports something, and the engine does not answer about it in time:
+it is asked again, parallel to the rounds."""
 
 import threading
 import time
@@ -79,7 +80,7 @@ def test_a_watcher_that_does_not_lead_repeats_nothing(
 
 @pytest.fixture
 def held(monkeypatch: pytest.MonkeyPatch, victim: Project) -> Iterator[threading.Event]:
-    """The engine does not answer about the victim until this is set, after an answer that it does not give."""
+    """The engine does not answer about the victim until this is set, and its first answer is lost."""
     freed, real = threading.Event(), inspection.inspect
 
     def inspect(key: str, *, within: float) -> Observation | None:
@@ -95,7 +96,7 @@ def held(monkeypatch: pytest.MonkeyPatch, victim: Project) -> Iterator[threading
 def test_no_report_waits_for_an_engine_that_is_asked_again_about_another_agent(
     looks: ReportInspections, victim: Project, others: list[Project], engine: MemoryEngine, held: threading.Event
 ) -> None:
-    """Beside a wave of crashes, `degraded` came more than 4 s late: each report waited for two attempts at others."""
+    """Otherwise, during a wave of crashes, each report would wait for two attempts at other agents."""
     engine.fail("inspect", ContainerSilentError, times=1)
     report(looks, engine, victim)
     began = time.monotonic()

@@ -1,4 +1,4 @@
-"""One watcher at a time holds the lease, and only that one beats."""
+"""One watcher at a time holds the lease, and only that one writes the heartbeat."""
 
 import os
 import subprocess
@@ -40,7 +40,7 @@ def test_a_lease_has_one_holder_until_it_expires_or_is_released() -> None:
     assert not become_leader("two")
     Watch.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
     assert become_leader("two")
-    step_down("one")  # is not its own any more
+    step_down("one")  # it no longer has it
     assert not become_leader("one")
     step_down("two")
     assert become_leader("one")
@@ -73,9 +73,9 @@ def test_a_late_round_leaves_a_newer_heartbeat_as_it_is_unless_it_is_in_the_futu
 
 
 def test_a_watcher_paused_for_too_long_checks_its_lease_before_it_continues(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What it has seen is of before, also where the one that led meanwhile has given the lease back."""
+    """What it has seen is outdated, even if the watcher that led meanwhile has returned the lease."""
     ours, now = Leadership("one"), time.clock_gettime(time.CLOCK_BOOTTIME)
-    clocks = {time.CLOCK_BOOTTIME: lambda: now}  # which alone goes on while the machine sleeps
+    clocks = {time.CLOCK_BOOTTIME: lambda: now}  # the only one that continues while the machine sleeps
     monkeypatch.setattr("projects.watcher.leader.time.clock_gettime", lambda clock: clocks[clock]())
     assert ours.take(become_leader)
     Watch.objects.update(lease_until=timezone.now() - timedelta(seconds=1))

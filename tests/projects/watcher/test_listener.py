@@ -1,4 +1,4 @@
-"""The stream of the engine's events ends, and goes on: what may have been missed is told, and nothing twice."""
+"""The stream of the engine's events ends, and continues: possible gaps are reported, and nothing comes twice."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -39,7 +39,7 @@ def test_the_listener_resumes_after_the_newest_event_or_restarts_after_a_gap(
     wait_until(lambda: missed)
     made.stop()
     made._thread.join(10)
-    assert (heard, missed) == ([NEWS], [True, True])  # as it breaks, and before it is tried again
+    assert (heard, missed) == ([NEWS], [True, True])  # when it breaks, and before the next attempt
     assert asked == ([None] if is_broken else [None, NEWS.at, NEWS.at])
 
 

@@ -44,7 +44,10 @@ def test_a_watcher_that_lost_the_lead_follows_nothing_and_trusts_no_row_later(
     assert (len(watcher._changed), watcher._changed.has_put_off) == (0, False)
     assert (watcher._reports._running, watcher._name_limits._running) == ({}, frozenset())
     watcher._changed.add("what happens meanwhile")
-    assert (len(watcher._changed), watcher._changed.wake.is_set()) == (0, False)  # an event of the engine is no round
+    assert (len(watcher._changed), watcher._changed.wake.is_set()) == (
+        0,
+        False,
+    )  # an event of the engine is not a round
     Watch.objects.update(holder="", lease_until=None)
     watcher._look()
     assert trusted == [False, True, False]

@@ -67,7 +67,7 @@ def test_only_the_leading_watcher_sets_names(engine: MemoryEngine) -> None:
 def test_staff_see_a_warning_while_names_are_missing(
     engine: MemoryEngine, sam: User, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Nobody else: agents go on, and whoever asks whether the service is ready is told nothing of it."""
+    """Nobody else does: agents keep running, and readiness does not depend on it."""
     Watch.objects.create(instance=settings.BERTH_INSTANCE)
     page: Client = browser_of(sam)
     watcher = name_limits.NameLimits(lambda: True)

@@ -38,7 +38,7 @@ def template(deploy: Callable[..., Project]) -> Project:
 
 
 def test_rows_skipped_by_a_narrow_round_need_nothing(template: Project, engine: MemoryEngine) -> None:
-    """Every state of a row with every state of a container. All other cells go the way that every look goes."""
+    """Every state of a row with every state of a container. All other cells are processed in every round."""
     now = clock.now()
     projects = add_rows(template, list(row_states(now)))
     looked_at = find_watched([], now=now)
@@ -72,7 +72,7 @@ ACTS = {"deploy", "stop", "remove", "realign", "quarantine"}
 
 @pytest.fixture
 def fleet(template: Project, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch) -> list[Project]:
-    """Copies of one project, of which each may have a container."""
+    """Copies of one project, each of which may have a container."""
     pattern = build_spec(template)
 
     def spec_of(project: Project) -> ContainerSpec:
@@ -84,7 +84,7 @@ def fleet(template: Project, engine: MemoryEngine, monkeypatch: pytest.MonkeyPat
 
 
 def change(engine: MemoryEngine, template: Project, project: Project, dice: random.Random) -> str:
-    """Somebody else writes the row, or something happens to the container. Returns the key where an event tells."""
+    """Another process writes the row, or something happens to the container. Returns the key if there is an event."""
     rows = Project.objects.filter(pk=project.pk)
     if dice.random() < 0.5:
         rows.update(**dice.choice(list(row_states(clock.now()))) | {"generation": 1})
@@ -100,7 +100,7 @@ def change(engine: MemoryEngine, template: Project, project: Project, dice: rand
 
 
 def look(engine: MemoryEngine, keys: set[str], *, narrow: bool) -> dict[str, Any]:
-    """What a look does, and what the rows and the history say after it, without what is new each time."""
+    """Makes a round, and returns the rows and the history after it, without values that are new each time."""
     engine.calls.clear()
     before = Event.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
     result = reconcile(changed_keys=keys, narrow=narrow, include_volumes=False)
@@ -124,13 +124,13 @@ def look(engine: MemoryEngine, keys: set[str], *, narrow: bool) -> dict[str, Any
 def test_a_narrow_round_has_the_same_effect_as_a_full_one(
     template: Project, fleet: list[Project], engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    """From the same state, which goes on with what the full look has made of it. Another server writes in between."""
+    """From the same state, and then from the result of the full round. Another server writes in between."""
     monkeypatch.setattr(rounds, "compare_all", lambda keys, now: watched_row._read([watched_row._rows()]))
     dice = random.Random(seed)
     acted = 0
     began = timezone.now()
     for step in range(STEPS):
-        now = began + step * LONG  # it stands still in both looks, however long they take
+        now = began + step * LONG  # it stands still in both rounds, no matter how long they take
         monkeypatch.setattr(clock, "now", lambda now=now: now)
         keys = {change(engine, template, project, dice) for project in dice.sample(fleet, 12)} - {""}
         User.objects.filter(pk=template.owner_id).update(is_active=dice.random() < 0.9)

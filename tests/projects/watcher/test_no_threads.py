@@ -56,7 +56,7 @@ def test_reports_are_recorded(victim: Project, others: list[Project], engine: Me
 
 
 class Due(PeriodicTask):
-    """One that is always due."""
+    """A task that is always due."""
 
     def __init__(self) -> None:
         super().__init__()

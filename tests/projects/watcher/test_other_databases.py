@@ -141,7 +141,7 @@ def test_the_id_is_adopted_at_the_next_deploy(project: Project, engine: MemoryEn
 def test_a_missing_container_does_not_bring_back_one_of_another_installation(
     project: Project, engine: MemoryEngine, api: Any
 ) -> None:
-    """Nor does its owner, who would get an agent without memory beside the first."""
+    """Neither does its owner, who would get a second agent without memory."""
     another_installations(engine)
     before = photograph(engine)
     for action in ("start", "restart"):

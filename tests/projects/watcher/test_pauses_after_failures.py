@@ -1,4 +1,4 @@
-"""A project that fails again and again is looked at ever less often, and the staff are told."""
+"""A project that fails repeatedly is processed less and less often, and staff see that."""
 
 import logging
 from datetime import timedelta
@@ -53,7 +53,7 @@ def test_a_container_that_cannot_be_stopped_does_not_cause_an_event_in_each_roun
     victim: Project, others: list[Project], engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at = timezone.now()
-    monkeypatch.setattr(clock, "now", lambda: at)  # or the pause would end on a slow machine
+    monkeypatch.setattr(clock, "now", lambda: at)  # otherwise the pause would end on a slow machine
     later(victim, desired="stopped")
     engine.fail("stop", EngineRefusedError("It does not stop."), times=100)
     for _ in range(20):
@@ -74,7 +74,7 @@ def test_a_command_of_the_owner_ends_the_pause(
 def test_a_failing_row_does_not_count_as_fresh(
     victim: Project, others: list[Project], engine: MemoryEngine, api: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The heartbeat says nothing about the row at which rounds fail, so a read asks the engine."""
+    """The heartbeat does not vouch for a row at which rounds fail, so a read asks the engine."""
     old = timezone.now() - timedelta(minutes=1)
     later(victim, observed_at=old, updated_at=old)
     engine.crash(victim.container_name, exit_code=20)

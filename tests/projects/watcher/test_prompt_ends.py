@@ -1,4 +1,4 @@
-"""Agents that have ended, as an event of the engine tells it before the engine answers about them."""
+"""Agents that have ended according to an event, before the engine answers about them."""
 
 from collections.abc import Callable
 
@@ -36,7 +36,7 @@ def test_an_end_is_shown_before_the_engine_answers_and_counted_after_it(
         for _ in range(2):
             record_ends({victim.container_key, others[0].container_key, "none", ""}, ends.find)
         assert engine.calls == []
-        told = "crashed" if exit_code == 20 else "restarting"  # it says that it is no use to start it again
+        told = "crashed" if exit_code == 20 else "restarting"  # it says that another start is useless
         assert statuses(api) == {str(victim.pk): told, **{str(each.pk): "running" for each in others}}
         assert Event.objects.filter(action="crash").count() == before
         be_down(engine, victim.container_name)

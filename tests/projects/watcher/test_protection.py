@@ -103,7 +103,7 @@ def test_no_agent_is_created_without_the_firewall(victim: Project, engine: Memor
 
 @pytest.mark.django_db
 def test_a_bar_by_a_watcher_that_is_gone_does_not_count(victim: Project, engine: MemoryEngine, api: APIClient) -> None:
-    """The engine asks for the rules by itself before each start."""
+    """The engine itself checks the rules before each start."""
     note(bars=True, lasting=timedelta(seconds=-1))
     assert api.post(f"/api/projects/{victim.pk}/control", {"action": "restart"}).status_code == 200
 

@@ -91,7 +91,7 @@ def test_an_entry_is_removed_when_the_engine_has_nothing_of_it(project: Project,
 def test_remains_of_a_late_deploy_of_a_deleted_project_are_removed(
     project: Project, engine: MemoryEngine, api: Any
 ) -> None:
-    """Its owner has said so."""
+    """Its owner has deleted it."""
     left = dict(engine.containers), set(engine.volumes)
     assert api.delete(f"/api/projects/{project.pk}").status_code == 204
     engine.containers, engine.volumes = left

@@ -74,7 +74,7 @@ def test_an_orphan_is_quarantined_once_it_is_old_enough(project: Project, engine
     stranger = engine.foreign("other-old", labels={"berth.instance": "other"})
     old.created_at = stranger.created_at = datetime.now(UTC) - timedelta(minutes=6)
     assert reconcile().repaired == ["quarantine: old"]
-    assert not engine.containers.get(old.name)  # there was no state to hold on to
+    assert not engine.containers.get(old.name)  # there was no state to keep
     assert {project.container_name, young.name, stranger.name} == set(engine.containers)
 
 

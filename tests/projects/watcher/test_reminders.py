@@ -1,4 +1,4 @@
-"""What waits for a decision is said again every day, to operators in the log and to staff in the admin."""
+"""Pending decisions are repeated every day, for operators in the log and for staff in the admin."""
 
 import logging
 from datetime import timedelta

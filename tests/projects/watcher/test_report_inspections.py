@@ -125,7 +125,7 @@ def test_a_watcher_that_does_not_lead_writes_nothing(
 def test_projects_that_changed_otherwise_are_left_to_the_rounds(
     change: str, looks: ReportInspections, victim: Project, engine: MemoryEngine, left: list[str]
 ) -> None:
-    """What has ended without a word of the engine's, too."""
+    """This includes agents that have ended without an event."""
     before = Project.objects.values().get()
     CHANGES[change](engine, victim.container_name)
     looks.look_at(victim.container_key)

@@ -23,7 +23,7 @@ from tests.waiting import wait_until
 
 
 def test_a_report_overrides_the_health_check_before_it(project: Project, engine: MemoryEngine) -> None:
-    """Round by round, also where only the list is looked at, which knows the health check alone."""
+    """Round by round, even if only the list is read, which knows the health check alone."""
     name, keys = project.container_name, {project.container_key}
     for state, code, expected in [
         ("degraded", "provider_down", "degraded"),
@@ -77,7 +77,7 @@ def running(watcher: Watcher) -> Iterator[None]:
 
 
 def _is_told(project: Project, engine: MemoryEngine, state: str, code: str) -> bool:
-    """Reports it again each time: the watcher may have begun to listen only then."""
+    """Repeats the report, because the watcher may have begun to listen only then."""
     engine.report(project.container_name, state, code)
     row = Project.objects.get()
     return (row.agent_state, row.agent_code) == (state, code)
@@ -88,7 +88,7 @@ def _is_told(project: Project, engine: MemoryEngine, state: str, code: str) -> b
 def test_the_watcher_looks_as_soon_as_an_agent_reports(
     project: Project, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its rounds come no more by themselves, and the health check says nothing: only the report is left to wake it."""
+    """Its rounds no longer come by themselves, and the health check says nothing: only the report can wake it."""
     rounds, follow = [0], Reports.follow
 
     def note(self: Reports, found: Any) -> None:

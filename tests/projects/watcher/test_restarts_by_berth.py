@@ -1,6 +1,6 @@
-"""Agents that the engine leaves alone when they end, because nothing closes their network until the rules are set.
+"""Agents that the engine does not restart, because nothing closes their network until the rules are set.
 
-The watcher brings them back, by the same rules by which it lets an engine with a restart policy go on.
+The watcher restarts them, by the same rules by which it lets an engine with a restart policy continue.
 """
 
 from collections.abc import Callable
@@ -44,13 +44,13 @@ def test_an_agent_that_ends_is_brought_back_four_times_and_then_given_up(
 def test_an_agent_that_ends_before_its_start_was_observed_is_restarted_too(
     exit_code: int, project: Project, engine: MemoryEngine
 ) -> None:
-    """Otherwise it would be started for ever, as nobody ever sees it run."""
+    """Otherwise it would be started forever, because it is never seen running."""
     engine.dies_at_start[project.container_name] = exit_code
     engine.exit(project.container_name, exit_code)
     done = []
     for _ in range(7):
         done.append(reconcile().repaired)
-        # The engine calls what has ended unhealthy, which would read as degraded.
+        # The engine calls an ended container unhealthy, which would be shown as degraded.
         assert status_of(project) in {"starting", "restarting", "crashed"}
     assert done == [[f"bring back: {project.container_name}"]] * 4 + [[f"give up: {project.container_name}"], [], []]
     assert crash_events() == 5
@@ -109,7 +109,7 @@ def test_without_the_engine_s_start_time_an_end_is_a_crash(project: Project, eng
 
 
 def test_a_run_between_two_looks_is_not_missed(project: Project, engine: MemoryEngine) -> None:
-    """Somebody started it by hand, or a process that started it was killed before it said so."""
+    """Someone started it by hand, or a process that started it was killed before recording that."""
     engine.exit(project.container_name, 1)
     reconcile(repair=False)
     with engine._changed:
@@ -151,7 +151,7 @@ def test_restarts_are_counted_for_each_container(project: Project, engine: Memor
 def test_without_a_required_firewall_nothing_is_started_or_called_failed(
     project: Project, deploy: Callable[..., Project], engine: MemoryEngine, api: APIClient
 ) -> None:
-    """As soon as the rules can be set, it goes on as if nothing had been."""
+    """As soon as the rules can be set, it continues as if nothing had happened."""
     other = deploy(telegramToken="78:other")
     engine.restart_engine()
     engine.fail("deploy", FirewallMissingError("The rules cannot be set."), times=2)

@@ -1,4 +1,4 @@
-"""What nobody needs any more is deleted, and nothing else."""
+"""Rows that are no longer needed are deleted, and no others."""
 
 import threading
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ def _limits_are_on(settings: Any) -> None:
 
 @contextmanager
 def deleted_rows() -> Iterator[list[int]]:
-    """The number of rows that each DELETE has taken."""
+    """The number of rows that each DELETE has removed."""
     found: list[int] = []
 
     def note(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
@@ -83,7 +83,7 @@ def test_a_batch_is_500_rows() -> None:
 
 
 def test_a_row_used_again_meanwhile_is_kept(alice: User) -> None:
-    """It is renewed between the look and the deletion."""
+    """It is renewed between the query and the deletion."""
     lease = long_request(alice, timezone.now() - MINUTE)
 
     def renew(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
@@ -97,7 +97,7 @@ def test_a_row_used_again_meanwhile_is_kept(alice: User) -> None:
 
 
 def test_an_unread_event_is_kept_for_its_reader_for_a_week(alice: User, settings: Any) -> None:
-    """And no longer: a reader that is switched off would keep all events for ever."""
+    """No longer than that: a reader that is switched off would keep all events forever."""
     settings.BERTH_EVENTS_DAYS = 2
     now = timezone.now()
     first, forgotten, second = (event(alice, now - timedelta(days=days)) for days in (6, 8, 6))
@@ -178,7 +178,7 @@ def test_the_watcher_deletes_round_by_round(monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.django_db
 def test_every_scope_that_is_counted_is_known(settings: Any, alice: User) -> None:
-    """A scope whose window nobody knows would be kept for ever."""
+    """The rows of a scope with an unknown window would be kept forever."""
     settings.BERTH_SIGNUP = "open"
     settings.BERTH_SENDS_MAIL = True
     send_code_alarm(user=alice, address=None)

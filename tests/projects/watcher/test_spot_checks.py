@@ -1,4 +1,4 @@
-"""When each container is inspected although the list calls it well."""
+"""When each container is inspected although the list calls it healthy."""
 
 from datetime import timedelta
 from io import StringIO
@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
 def test_each_container_is_inspected_at_most_once_a_minute(
     victim: Project, others: list[Project], engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However many rounds there are. `monotonic` is the test's."""
+    """No matter how many rounds there are. `monotonic` is the test's."""
     now = [1000.0]
     monkeypatch.setattr("projects.watcher.reconcile.spot_checks.time.monotonic", lambda: now[0])
     looks = SpotChecks(lambda _: None)
@@ -47,7 +47,7 @@ def test_each_container_is_inspected_at_most_once_a_minute(
 def test_after_lost_events_the_watcher_asks_about_all(
     way: str, victim: Project, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And not only within a minute, which no wait of this test would last."""
+    """At once, and not only within a minute, which no wait of this test would last."""
     monkeypatch.setattr(spot_checks, "ALL_WITHIN", 3600.0)
     monkeypatch.setattr(spot_checks, "EVERY", 0.05)
     monkeypatch.setattr(watcher, "LOOK_EVERY", 0.1)

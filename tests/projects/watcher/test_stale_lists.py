@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
 
 @pytest.fixture
 def asked() -> list[str]:
-    """The keys that the watcher is asked to look at."""
+    """The keys that the watcher is told to look at."""
     return []
 
 
@@ -41,7 +41,7 @@ def test_a_change_missing_from_the_list_is_found_by_inspection(
     asked: list[str], narrow: bool
 ) -> None:  # fmt: skip
     def tell() -> tuple[str, list[str], set[str], list[str]]:
-        """The status, the events of the system, what runs, and what failed, after two looks and a repair."""
+        """Returns the status, the system's events, what runs, and the failures, after two rounds and a repair."""
         failed = [*look(narrow=narrow, correct=looks.correct), *look(narrow=narrow, correct=looks.correct)]
         events = list(Event.objects.filter(project_id=victim.pk, actor=SYSTEM).values_list("action", flat=True))
         return (
@@ -87,7 +87,7 @@ def test_the_inspection_counts_while_the_list_is_stale(
 def test_a_list_that_hides_an_end_does_not_keep_it_from_being_repaired(
     victim: Project, engine: MemoryEngine, ends: RunEnds, listen: Callable[[], None], looks: SpotChecks
 ) -> None:
-    """Its event came. What a list goes on to call running would count as not yet done with by the engine."""
+    """Its event came. A container that the list still shows as running would count as not taken down yet."""
     look(correct=looks.correct)
     engine.fill_disk()
     engine.crash(victim.container_name, exit_code=1)

@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
 
 
 def look_at_ended(ends: RunEnds, **options: object) -> list[str]:
-    """A round as the watcher begins it, and its heartbeat."""
+    """Makes a round as the watcher begins it, and its heartbeat."""
     return look(changed_keys=ends.keys_of_ended(), find_end=ends.find, **options)
 
 
@@ -48,7 +48,7 @@ def test_ended_agents_are_shown_as_ended_and_never_unknown(
     for _ in range(3):
         assert look_at_ended(ends, narrow=narrow) == []
         assert set(statuses(api).values()) == {"restarting"}
-    assert not Event.objects.filter(action="crash").exists()  # the engine has not said yet how they ended
+    assert not Event.objects.filter(action="crash").exists()  # the engine has not reported yet how they ended
     for each in (victim, *others):
         be_down(engine, each.container_name)
     assert look_at_ended(ends, narrow=narrow) == []
@@ -76,10 +76,10 @@ def test_a_late_round_shows_ended_agents_as_ended_too(
 def test_the_engine_must_confirm_the_end_of_an_agent_that_is_not_restarted(
     victim: Project, engine: MemoryEngine, ends: RunEnds, listen: Callable[[], None], api: APIClient
 ) -> None:
-    """A restart has ended it, and could not start it again. It was told to be restarting for a minute."""
+    """A restart has ended it, and could not start it again. It must not be shown as restarting for a minute."""
     go_down(engine, victim)
     listen()
-    engine.silence_container(victim.container_name, is_silent=False)  # the list goes on to call it running
+    engine.silence_container(victim.container_name, is_silent=False)  # the list still shows it as running
     later(victim, failure_code="engine_refused", failed_at=timezone.now())
     for narrow in (True, False, True):
         assert look_at_ended(ends, narrow=narrow) == []
@@ -89,7 +89,7 @@ def test_the_engine_must_confirm_the_end_of_an_agent_that_is_not_restarted(
 def test_every_end_is_counted_once_with_its_reason(
     project: Project, engine: MemoryEngine, ends: RunEnds, listen: Callable[[], None]
 ) -> None:
-    """Every exit code, heard of before the engine is done with it, and after that."""
+    """Every exit code, received before the engine has taken the container down, and after that."""
     ways = [*itertools.product([0, 1, 20, 30, 137, 139, 143], [False]), (137, True)]
     for (exit_code, oom), looks_before in itertools.product(ways, [0, 1, 2]):
         before = Event.objects.filter(action="crash").count()
@@ -153,7 +153,7 @@ def test_a_kill_is_not_explained_before_the_kernel_could_report_an_oom(
         if tells:
             engine.tell_of_memory(project.container_name)
             listen()
-        # The row is a minute old at the next look.
+        # The row is a minute old in the next round.
         look_at_ended(ends)
         assert list(Event.objects.filter(action="crash").values_list("outcome", flat=True)) == [expected]
         look_at_ended(ends)
@@ -184,7 +184,7 @@ def test_ends_beyond_the_time_of_a_round_are_recorded_by_the_next(
 def test_a_container_that_runs_again_is_running_in_spite_of_earlier_events(
     project: Project, engine: MemoryEngine, ends: RunEnds, listen: Callable[[], None], api: APIClient
 ) -> None:
-    """The start is on the list before its event arrives."""
+    """The start is in the list before its event arrives."""
     engine.crash(project.container_name, exit_code=1, restarting=True)
     listen()
     look_at_ended(ends)

@@ -1,4 +1,4 @@
-"""Containers of which the engine does not say how they are."""
+"""Containers about which the engine does not answer."""
 
 from datetime import timedelta
 

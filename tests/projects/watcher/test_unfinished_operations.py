@@ -1,4 +1,4 @@
-"""What a round of the watcher does about operations that were not finished."""
+"""What a round of the watcher does about unfinished operations."""
 
 from datetime import timedelta
 
@@ -36,7 +36,7 @@ def test_an_operation_in_flight_is_left_alone(project: Project, engine: MemoryEn
 
 @pytest.mark.parametrize("operation", ["deploy", "start", "restart"])
 def test_an_expired_operation_is_completed(operation: str, project: Project, engine: MemoryEngine) -> None:
-    """The server was killed after the claim: the container, if any, is of the generation before."""
+    """The server was killed after the claim: the container, if any, has the previous generation."""
     expired = timezone.now() - timedelta(seconds=1)
     later(
         project,

@@ -20,7 +20,7 @@ from tests.projects.watcher.rows import later
 pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
 
 BEFORE = 1.5
-"""Seconds for which what cannot be told has been heard of."""
+"""Seconds since the event that cannot be recorded was received."""
 
 
 def pause(made: EventFreshness, ends: RunEnds, project: Project) -> None:
@@ -42,14 +42,14 @@ def fall_ill(made: EventFreshness, ends: RunEnds, project: Project) -> None:
 
 
 def fall_ill_again_and_end(made: EventFreshness, ends: RunEnds, project: Project) -> None:
-    """What ends it makes its illness void; but its row has said neither since."""
+    """The event that ends it makes its illness irrelevant; but its row shows neither."""
     end_what_is_not_to_run(made, ends, project)
     tell(made, ends, project, ILL)
     tell(made, ends, project)
 
 
 def be_started_and_fall_ill(made: EventFreshness, ends: RunEnds, project: Project) -> None:
-    """What tells the row of the start is no look at its health, nor is it one when that is asked again."""
+    """The event that shows the start is not an inspection, nor is asking again."""
     tell(made, ends, project, "die", ago=BEFORE)
     tell(made, ends, project, "start", ago=BEFORE)
     tell(made, ends, project, ILL, ago=BEFORE)
@@ -58,7 +58,7 @@ def be_started_and_fall_ill(made: EventFreshness, ends: RunEnds, project: Projec
 
 
 def end_what_is_not_to_run(made: EventFreshness, ends: RunEnds, project: Project) -> None:
-    """And is started again, of which nobody may say anything either."""
+    """It is started again, and nothing may be said about that either."""
     Project.objects.filter(pk=project.pk).update(desired="stopped")
     tell(made, ends, project, ago=BEFORE)
     tell(made, ends, project, "start")
@@ -85,9 +85,9 @@ def _free(victim: Project) -> Any:
 def test_every_row_is_vouched_for_up_to_the_first_unrecorded_event(
     happens: Callable[..., None], vouching: EventFreshness, victim: Project, others: list[Project], ends: RunEnds
 ) -> None:
-    """Until then all rows were right; the others that have ended since are told all the same, and looked at later."""
+    """Until then all rows were right; others that have ended since are recorded anyway, and inspected later."""
     begun = timezone.now()
-    tell(vouching, ends, None, "kill")  # the engine tells at once
+    tell(vouching, ends, None, "kill")  # the engine reports at once
     happens(vouching, ends, victim)
     tell(vouching, ends, others[0])
     for _ in range(2):
@@ -110,7 +110,7 @@ def be_about_it(project: Project) -> None:
 def test_inspected_or_claimed_projects_do_not_hold_back_the_heartbeat(
     action: str, since: Callable[[Project], None], vouching: EventFreshness, victim: Project, ends: RunEnds
 ) -> None:
-    """As where a command of ours removes its container: no heartbeat vouches for that row meanwhile."""
+    """For example when a command of ours removes its container: no heartbeat vouches for that row meanwhile."""
     begun = timezone.now()
     tell(vouching, ends, victim, action, ago=BEFORE)
     since(victim)

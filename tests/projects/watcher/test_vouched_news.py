@@ -60,7 +60,7 @@ FREE = {"operation": "", "operation_id": None, "operation_deadline": None}
 def test_events_of_a_skipped_row_are_recorded_afterwards(
     held: dict[str, object], freed: dict[str, object], vouching: EventFreshness, victim: Project, ends: RunEnds
 ) -> None:
-    """No heartbeat vouches for it meanwhile; that of the others is not kept waiting. A round leaves it alone, too."""
+    """No heartbeat vouches for it meanwhile; that of the others is not delayed. A round skips it, too."""
     later(victim, **held)
     tell(vouching, ends, victim)
     vouching.step()
@@ -92,7 +92,7 @@ def test_an_agent_that_ends_while_paused_is_shown_as_down(
 def test_each_row_has_a_separate_observation_time(
     vouching: EventFreshness, victim: Project, others: list[Project], ends: RunEnds
 ) -> None:
-    """One that is locked is waited for; the watcher must not be taken for stuck because of several."""
+    """A locked row is waited for; the watcher must not count as stuck because of several."""
     vouching._beat = Mock()
     for each in (victim, *others):
         tell(vouching, ends, each)

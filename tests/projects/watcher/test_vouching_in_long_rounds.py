@@ -1,4 +1,4 @@
-"""Where each round takes most of a minute, events vouch for the rows from the one to the next."""
+"""If each round takes most of a minute, events vouch for the rows between them."""
 
 import time
 from datetime import datetime, timedelta
@@ -19,7 +19,7 @@ from tests.projects.watcher.slow_ends import go_down
 pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
 
 ROUND = 57.0
-"""Seconds of a round on a busy machine: a late list, and the logs of sixty that have crashed."""
+"""Seconds of a round on a busy machine: a late list, and the logs of sixty crashed agents."""
 
 
 @pytest.mark.parametrize("next_one", [0.0, 30.0, ROUND])
@@ -31,7 +31,7 @@ def test_nothing_is_unknown_between_the_ends_of_long_rounds(
     ends: RunEnds,
     engine: MemoryEngine,
 ) -> None:
-    """The heartbeat of a round is of its beginning, and so is older than anybody believes as soon as it is there."""
+    """The heartbeat of a round is from its beginning, and so is too old as soon as it is there."""
     know_the_clock(vouching, engine)
     go_down(engine, victim)
     tell(vouching, ends, victim)
@@ -40,7 +40,7 @@ def test_nothing_is_unknown_between_the_ends_of_long_rounds(
     vouching.step()
     assert beaten_ago(begun) < 1.0
     assert Project.objects.get(pk=victim.pk).container_state == "restarting"
-    engine.crash(others[0].container_name)  # of which the stream does not tell
+    engine.crash(others[0].container_name)  # the stream does not deliver it
     Watch.objects.update(heartbeat_at=timezone.now() - timedelta(seconds=AGO))
     vouching._until -= 2.0
     vouching.step()
@@ -50,7 +50,7 @@ def test_nothing_is_unknown_between_the_ends_of_long_rounds(
 def test_events_known_to_be_complete_are_not_checked_again(
     vouching: EventFreshness, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of a minute an engine has too much to tell."""
+    """After a minute an engine has too many events."""
     know_the_clock(vouching, engine)
     vouching._newest -= 60.0
     asked: list[datetime] = []

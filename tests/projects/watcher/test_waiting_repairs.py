@@ -1,4 +1,4 @@
-"""Many agents whose containers are gone wait for their turn: until then rounds ask the engine nothing more of them."""
+"""Many agents without containers wait for their repair: until then rounds ask the engine nothing more about them."""
 
 import threading
 from collections.abc import Callable
@@ -26,7 +26,7 @@ Handed = dict[UUID, Repair]
 
 @pytest.fixture
 def handed() -> Handed:
-    """The repairs that wait, each by its project."""
+    """The waiting repairs by project."""
     return {}
 
 
@@ -81,7 +81,7 @@ def test_a_project_that_came_back_otherwise_is_shown_although_its_repair_waits(
     gone: list[Project], look: Callable[..., Round], handed: Handed
 ) -> None:
     handed[gone[0].pk]()
-    later(gone[0], container_state="", container_id="")  # as a row that was written too early
+    later(gone[0], container_state="", container_id="")  # like a row that was written too early
     look()
     assert {each.pk: each.container_state for each in Project.objects.all()} == {
         gone[0].pk: "running",
@@ -108,7 +108,7 @@ def test_a_repair_waits_until_a_slot_is_free(
 
 @pytest.fixture
 def unchecked(victim: Project, others: list[Project], engine: MemoryEngine) -> list[Project]:
-    """Agents that run, whose images have no health check."""
+    """Running agents whose images have no health check."""
     for each in (victim, *others):
         engine.containers[each.container_name].health = Health.NONE
         later(each, health=Health.NONE)
@@ -117,7 +117,7 @@ def unchecked(victim: Project, others: list[Project], engine: MemoryEngine) -> l
 
 
 WAVE = {uuid4() for _ in range(AT_ONCE + 1)}
-"""So many others wait for their repair."""
+"""The number of others that wait for their repair."""
 
 
 @pytest.mark.parametrize(("waiting", "kind"), [(WAVE, "docker"), (WAVE, "swarm"), (set[UUID](), "docker")])

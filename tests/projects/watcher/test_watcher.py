@@ -43,7 +43,7 @@ def watch() -> Iterator[Callable[[], Watcher]]:
 
 
 HELD = 120.0
-"""Seconds for which the engine answers nothing at most, so that a test that fails comes to its end."""
+"""The most seconds without an answer of the engine, so that a failing test ends."""
 
 
 def state() -> str:
@@ -51,7 +51,7 @@ def state() -> str:
 
 
 def let_look(engine: MemoryEngine, *, times: int) -> None:
-    """Waits until the watcher has asked the engine for its containers so many times more."""
+    """Waits until the watcher has asked the engine for its list this many times more."""
     seen = engine.calls.count(("observe", ""))
     wait_until(lambda: engine.calls.count(("observe", "")) >= seen + times)
 
@@ -138,7 +138,7 @@ def test_the_watcher_survives_an_engine_that_goes_and_comes_back(
     let_look(engine, times=2)  # the one that had begun before is over then
     silent = heartbeat()
     let_look(engine, times=3)
-    assert heartbeat() == silent  # no beat without a look that comes to its end
+    assert heartbeat() == silent  # no heartbeat without a complete round
     engine.unavailable = False
     wait_until(lambda: heartbeat() > silent)
 

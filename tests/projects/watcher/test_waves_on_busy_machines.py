@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
 def restarted(
     victim: Project, others: list[Project], engine: MemoryEngine, ends: RunEnds, listen: Callable[[], None]
 ) -> list[Project]:
-    """The engine has started them again, and goes on to be asked about each."""
+    """The engine has restarted them, and has to be asked about each."""
     for each in (victim, *others):
         engine.crash(each.container_name, exit_code=1, restarting=True)
         engine.restart_once_more(each.container_name)

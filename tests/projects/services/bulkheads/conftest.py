@@ -1,4 +1,4 @@
-"""Bob, who is answered meanwhile, and a service with room for all."""
+"""Bob, who must be answered meanwhile, and a service with room for everyone."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -21,7 +21,7 @@ def bobs(bob: User) -> APIClient:
 
 @pytest.fixture(autouse=True)
 def _plenty(settings: Any) -> None:
-    """The limits per minute are not what is tested."""
+    """The limits per minute are not tested here."""
     settings.BERTH_LIMITS = {}
 
 

@@ -1,4 +1,4 @@
-"""Every long operation by every way in, and a user who sends it many times at once."""
+"""Every long operation through every entrance, and a user who sends it many times at once."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from tests.fakes.engine import MemoryEngine
 from tests.projects.services.crowd import AT_ONCE, Crowd
 
 BROWSERS = 20
-"""Fewer than callers of the API, who try the same places: to make a page takes long."""
+"""Fewer than API clients, which compete for the same places, because rendering a page takes long."""
 
 Send = Callable[["Scene", int], Any]
 
@@ -127,7 +127,7 @@ BEFORE: dict[str, Callable[[Scene, MemoryEngine], None]] = {
 
 
 SETTLED = {200, 201, 202, 204, 302, 409, 429}
-"""What those may be answered who do not wait, and those who waited."""
+"""The statuses for requests that do not wait, and for those that waited."""
 
 
 def make_scene(alice: User, number: int, browsers_of: User | None = None) -> Scene:
@@ -144,7 +144,7 @@ def assert_few_wait(scene: Scene, engine: MemoryEngine, bobs: APIClient, verb: s
         crowd.come(lambda index: send(scene, index), len(scene.browsers) or AT_ONCE)
         assert 1 <= crowd.held <= most
         assert set(crowd.answers) <= SETTLED
-        # While they wait: neither the list nor a page of another needs what they hold.
+        # While they wait: neither the list nor a page of another user needs what they hold.
         assert bobs.get("/api/projects").json()[0]["status"] == "running"
         assert bobs.get("/api/plans").status_code == 200
     finally:

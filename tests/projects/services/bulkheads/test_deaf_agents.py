@@ -1,4 +1,4 @@
-"""What an agent that does not end holds up, and for how long: the watcher finishes it, and no round waits for it."""
+"""What a deaf agent delays, and for how long: the watcher stops it, and no round waits for it."""
 
 import pytest
 from django.utils import timezone

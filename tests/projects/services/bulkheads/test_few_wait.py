@@ -1,6 +1,7 @@
-"""Every long operation, many times at once by one user with a deaf agent: few wait, and others are answered meanwhile.
+"""Every long operation, many times at once by one user with a deaf agent: few requests wait, and others are answered
+meanwhile.
 
-How many requests wait is counted; how long anything takes is not.
+The test counts waiting requests, not seconds.
 """
 
 import pytest
@@ -55,14 +56,14 @@ def test_few_actions_of_one_staff_member_wait(
     if name in BEFORE:
         BEFORE[name](scene, engine)
     assert_few_wait(scene, engine, bobs, verb, send, most=MOST)
-    if name == "lift":  # recorded for all, and what had no place is started by the watcher
+    if name == "lift":  # recorded for all, and those without a place are started by the watcher
         assert not Project.objects.exclude(suspended_at=None).exists()
         reconcile()
         assert all(engine.containers[project.container_name].is_up for project in scene.projects)
 
 
 def test_every_action_of_the_admin_is_tried() -> None:
-    writing = {*CONFINING, "update_images", "pin_images", "release_images"}  # what counts later
+    writing = {*CONFINING, "update_images", "pin_images", "release_images"}  # requests that come later
     assert {*ADMIN, *writing} == set(ProjectAdmin.actions)
 
 

@@ -1,4 +1,4 @@
-"""What the tests of the capacity send."""
+"""The requests of the tests of the capacity."""
 
 from typing import Any
 

@@ -15,7 +15,7 @@ from tests.projects.services.capacity.commands import MIB
 
 @pytest.fixture(autouse=True)
 def small_host(engine: MemoryEngine, settings: Any) -> None:
-    """Room for two projects on `pro`, which are 1024 MB each: 1024 MB, given twice."""
+    """Room for two projects on `pro`, which has 1024 MB: 1024 MB, given twice."""
     engine.memory_of_host, settings.BERTH_OVERCOMMIT = 1024 * MIB, Decimal(2)
 
 

@@ -1,4 +1,4 @@
-"""What staff change in a plan reaches each agent at its next start, where the host has room for it then."""
+"""A changed plan reaches each agent at its next start, if the host has room for it then."""
 
 from collections.abc import Callable
 from typing import Any
@@ -34,7 +34,7 @@ def memory_of(engine: MemoryEngine, project: Project) -> int:
 def test_no_plan_gets_more_than_the_host_has(
     command: str, full: list[Project], api: APIClient, engine: MemoryEngine
 ) -> None:
-    """Two of 1024 MB in 2048 MB run, and would be two of 1100 MB."""
+    """Two with 1024 MB run in 2048 MB, and would be two with 1100 MB."""
     raise_plan(1100)
     if command == "start":
         assert send(api, full[0], "stop").status_code == 200
@@ -81,7 +81,7 @@ def test_a_smaller_plan_gives_back_at_the_next_start(
 def test_a_smaller_plan_takes_effect_at_the_next_start(
     full: list[Project], create: Callable[..., Any], api: APIClient, engine: MemoryEngine
 ) -> None:
-    """Otherwise two that are made small one after the other leave room for two more, beside those that still run."""
+    """Otherwise two that become small one after another would leave room for two more, while they still run."""
     for project, plans in zip(full, (("free", "starter", "free"), ("starter",)), strict=True):
         for plan in plans:
             assert api.patch(f"/api/projects/{project.pk}", {"plan": plan}).status_code == 200

@@ -1,4 +1,4 @@
-"""What is known of the memory of the engine's host, and where people see it."""
+"""What is known about the memory of the engine's host, and where people see it."""
 
 from collections.abc import Callable
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Of many who want the last memory of the host, one gets it."""
+"""Of several requests for the last memory of the host, one gets it."""
 
 from collections.abc import Callable
 from decimal import Decimal
@@ -30,7 +30,7 @@ def starts(api: APIClient, number: int) -> Callable[[], int]:
 
 
 def enlarges(api: APIClient, number: int) -> Callable[[], int]:
-    """A running one that takes no memory worth speaking of, and wants more."""
+    """A running project that uses almost no memory, and wants more."""
     made = deploy_project(api, telegramToken=f"{number}:token", plan="free")
     return lambda: api.patch(f"/api/projects/{made.pk}", {"plan": "pro"}).status_code
 

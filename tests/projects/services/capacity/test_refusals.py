@@ -1,4 +1,4 @@
-"""The memory of the engine's host is the bound for what runs: deploys and starts beyond it are 503 `no_capacity`."""
+"""The memory of the engine's host limits what runs: deploys and starts beyond it are 503 `no_capacity`."""
 
 from collections.abc import Callable
 from decimal import Decimal
