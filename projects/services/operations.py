@@ -107,19 +107,21 @@ def claim_stop(project: Project, **values: Any) -> Claim | None:
     """
     lasting, preempting = time_allowed(), PREEMPTED_BY[Operation.STOP]
     claim = project.claim(Operation.STOP, lasting=lasting, preempting=preempting, **values)
-    if claim is None:
-        want_stopped(project, **values)
+    if claim is None and not project.want(**values):
+        project.refresh_from_db()
+        raise operation_in_progress(project)
     return claim
 
 
-def want_stopped(project: Project, **values: Any) -> None:
-    """Writes `values`, and leaves the stop to the operation in flight or to the watcher.
+def want_stopped(project: Project, event: Event, **values: Any) -> None:
+    """Writes `values` and the event, and leaves the stop to the one in flight or to the watcher.
 
-    Raises `OperationInProgressError` if the project is being deleted.
+    A deploy, start or restart gives way: otherwise it would bring up the agent, or write over the wish if the engine
+    falls silent. Raises `OperationInProgressError` if the project is being deleted.
     """
-    if not project.want(**values):
-        project.refresh_from_db()
-        raise operation_in_progress(project)
+    claim = claim_stop(project, **values)
+    if claim is None or not project.record(claim, events=[event]):
+        event.save()
 
 
 def record_outcome(

@@ -125,8 +125,7 @@ def _stop(project: Project, actor: Actor) -> ForeseenError | None:
     """Returns the error that was recorded as the outcome, or None if the stop is done or left to the watcher."""
     stopped = {"desired": Desired.STOPPED, **NO_TROUBLE}
     if not COMMANDS.try_take(actor.label):
-        want_stopped(project, **stopped)
-        project.event(actor, Action.STOP, "recorded").save()
+        want_stopped(project, project.event(actor, Action.STOP, "recorded"), **stopped)
         return None
     try:
         with command_deadline():

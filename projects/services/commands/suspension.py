@@ -28,8 +28,7 @@ def suspend_project(*, project: Project, actor: Actor, because: str = "") -> Pro
         with COMMANDS.take(actor.label):
             return _stop_suspended(project, actor, **suspended)
     except NoPlaceError:
-        want_stopped(project, **suspended)
-        project.event(actor, "suspend", "recorded", detail=because).save()
+        want_stopped(project, project.event(actor, "suspend", "recorded", detail=because), **suspended)
         return project
 
 
