@@ -3,10 +3,13 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
 from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
 from django.db import IntegrityError, transaction
+from django.db.utils import Error as DatabaseError
 from django.utils.crypto import salted_hmac
 
 from accounts import clock
@@ -16,6 +19,7 @@ from projects.errors import IdempotencyMismatchError, OperationInProgressError, 
 from projects.models import Project
 from projects.models.idempotency import GONE, KEPT_FOR, PENDING_FOR, IdempotencyRecord
 from projects.rules.status.lifecycle import Desired
+from projects.services.deferred import defer
 
 
 class Answer(NamedTuple):
@@ -30,10 +34,12 @@ class _Decision:
     """What this request must do: send `answer`, or create the project if that is None.
 
     `project_id` is the id for the project. An earlier request that died before it answered may have created it.
+    `began_at` is when the record was last written.
     """
 
     record_id: int
     project_id: UUID
+    began_at: datetime
     answer: dict[str, Any] | None = None
 
 
@@ -50,9 +56,10 @@ def answer_once(*, owner: User, key: str, body: Any, make: Callable[[UUID], dict
     try:
         answer = make(decision.project_id)
     except BaseException:
-        # If this request created its project before it was interrupted, a retry must not create another.
-        if not Project.objects.live().filter(pk=decision.project_id).exists():
-            IdempotencyRecord.objects.filter(pk=decision.record_id, answer__in=("", GONE)).delete()
+        try:
+            _free_key(decision.project_id, decision.began_at)
+        except DatabaseError:
+            defer(partial(_free_key, decision.project_id, decision.began_at))
         raise
     record = IdempotencyRecord.objects.filter(pk=decision.record_id)
     if not record.filter(answer="").update(answer=json.dumps(_without_link(answer))):
@@ -60,6 +67,15 @@ def answer_once(*, owner: User, key: str, body: Any, make: Callable[[UUID], dict
         stored = record.exclude(answer=GONE).values_list("answer", flat=True).first()
         return Answer(json.loads(stored), is_replay=True) if stored else Answer(answer, is_replay=False)
     return Answer(answer, is_replay=False)
+
+
+def _free_key(project_id: UUID, began_at: datetime) -> None:
+    """Forgets a request that has failed, unless another one with its key has taken over since.
+
+    If it created its project before it was interrupted, a retry must not create another.
+    """
+    if not Project.objects.live().filter(pk=project_id).exists():
+        IdempotencyRecord.objects.filter(project_id=project_id, created_at=began_at, answer__in=("", GONE)).delete()
 
 
 def _without_link(answer: dict[str, Any]) -> dict[str, Any]:
@@ -74,14 +90,18 @@ def _decide(*, owner: User, key: str, body: Any) -> _Decision:
     now = clock.now()
     mine = IdempotencyRecord.objects.filter(owner=owner, key=key)
     mine.filter(created_at__lte=now - KEPT_FOR).delete()
+    project_id = uuid4()
     try:
         with transaction.atomic():
             record = IdempotencyRecord.objects.create(
-                owner=owner, key=key, digest=digest, project_id=uuid4(), created_at=now
+                owner=owner, key=key, digest=digest, project_id=project_id, created_at=now
             )
-        return _Decision(record_id=record.pk, project_id=record.project_id)
+        return _Decision(record_id=record.pk, project_id=project_id, began_at=now)
     except IntegrityError:
         earlier = mine.first()
+    except DatabaseError:
+        defer(partial(_free_key, project_id, now))  # the commit may have been carried out all the same
+        raise
     if earlier is None:
         return _decide(owner=owner, key=key, body=body)
     if earlier.digest != digest:
@@ -89,7 +109,10 @@ def _decide(*, owner: User, key: str, body: Any) -> _Decision:
     if earlier.answer == GONE:
         raise ProjectGoneError
     if earlier.answer:
-        return _Decision(record_id=earlier.pk, project_id=earlier.project_id, answer=json.loads(earlier.answer))
+        answer = json.loads(earlier.answer)
+        return _Decision(
+            record_id=earlier.pk, project_id=earlier.project_id, began_at=earlier.created_at, answer=answer
+        )
     return _follow(earlier)
 
 
@@ -105,7 +128,7 @@ def _follow(record: IdempotencyRecord) -> _Decision:
         raise ProjectGoneError
     if project.operation_in_flight(clock.now()):
         raise _under_way()
-    return _Decision(record_id=record.pk, project_id=record.project_id)
+    return _Decision(record_id=record.pk, project_id=record.project_id, began_at=record.created_at)
 
 
 def _take_over(record: IdempotencyRecord) -> _Decision:
@@ -113,7 +136,7 @@ def _take_over(record: IdempotencyRecord) -> _Decision:
     now = clock.now()
     abandoned = not_recent("created_at", within=PENDING_FOR, now=now)
     if IdempotencyRecord.objects.filter(abandoned, pk=record.pk, answer="").update(created_at=now):
-        return _Decision(record_id=record.pk, project_id=record.project_id)
+        return _Decision(record_id=record.pk, project_id=record.project_id, began_at=now)
     raise _under_way()
 
 

@@ -77,7 +77,7 @@ def check_choices(**chosen: AgentType | Plan) -> None:
 def check_own_bots(*, owner: User, bot_id: int, project_id: UUID) -> None:
     """Raises `BotInUseError` if another project of the owner runs the bot."""
     if _own_with_bot().rows(owner.pk, project_id, bot_id):
-        raise _bot_in_use()
+        raise _bot_in_use(owner, bot_id, project_id)
 
 
 def check_bot(*, owner: User, check: CredentialCheck, project_id: UUID) -> None:
@@ -96,7 +96,7 @@ def check_bot(*, owner: User, check: CredentialCheck, project_id: UUID) -> None:
     else:
         others = _any_with_bot().rows(project_id, check.bot_id)
     if others:
-        raise _bot_in_use()
+        raise _bot_in_use(owner, check.bot_id, project_id)
 
 
 def claim_bot(*, owner: User, check: CredentialCheck, project_id: UUID) -> None:
@@ -149,7 +149,15 @@ def _with_bot(project_id: UUID, bot_id: int) -> "QuerySet[Project, Any]":
     return Project.objects.live().exclude(pk=project_id).filter(bot_id=bot_id).order_by().values_list("pk")
 
 
-def _bot_in_use() -> BotInUseError:
+def _bot_in_use(owner: User, bot_id: int, project_id: UUID) -> BotInUseError:
+    """Names the other project to its owner, who may have created it by a request that was answered with an error."""
+    others = Project.objects.live().exclude(pk=project_id).filter(bot_id=bot_id, owner=owner)
+    if own := others.values_list("name", flat=True).first():
+        return BotInUseError(
+            f"Your project “{own}” already runs this Telegram bot, and two would knock each other out. If you have "
+            "just tried to create it, that worked in spite of the error: look at it. Otherwise delete it, or make a "
+            "new bot with @BotFather."
+        )
     return BotInUseError(
         "Another project already runs this Telegram bot, and two would knock each other out. "
         "Delete that project, or make a new bot with @BotFather."

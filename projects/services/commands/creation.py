@@ -1,18 +1,17 @@
 """Creates projects, from the request to a running container."""
 
-import logging
 from dataclasses import replace
 from uuid import uuid4
 
 from django.db import IntegrityError, transaction
+from django.db.utils import Error as DatabaseError
 from django.views.decorators.debug import sensitive_variables
 
 from accounts.models import User
-from containers.errors import EngineError
 from projects.credentials.tool_servers import look_at_servers
 from projects.credentials.verification import CredentialCheck, parse_bot_id, verify_credentials
 from projects.errors import OperationLostError, ProjectGoneError
-from projects.models import Actor, Event, IdempotencyRecord, Project
+from projects.models import Actor, Event, Project
 from projects.models.agent_user import take_uid
 from projects.models.operation import Claim
 from projects.models.provider import read_named_for
@@ -29,9 +28,9 @@ from projects.services.commands.admission import (
     lock_owner,
     lock_provider,
 )
-from projects.services.commands.deletion import claim_deletion, finish_deletion, remove_container
 from projects.services.commands.new_project import NewProject, make_row
 from projects.services.commands.start_and_stop import bring_up
+from projects.services.commands.undoing import claim_undoing, undo, undo_creation, undo_later
 from projects.services.container_spec import check_spec
 from projects.services.credentials.server_credentials import check_server_credentials
 from projects.services.gateway.provisioning import known_place
@@ -48,13 +47,11 @@ from projects.services.operations import (
     record_outcome,
 )
 
-log = logging.getLogger(__name__)
-
 
 @takes_place
 @sensitive_variables("wanted")
 def create_project(*, owner: User, wanted: NewProject, actor: Actor) -> Project:
-    """Deploys a project and returns it. If it raises, nothing of the project is left.
+    """Deploys a project and returns it. If it raises, nothing of the project is left, or it is removed in a moment.
 
     Raises `NoPlaceError`, `PlanLimitReachedError`, `NoCapacityError`, `BotInUseError`, `InvalidFieldError`,
     `UnusableSettingsError`, `OperationLostError` and `EngineError`.
@@ -75,9 +72,9 @@ def create_project(*, owner: User, wanted: NewProject, actor: Actor) -> Project:
             Event.objects.bulk_create(_deploy_events(project, actor, check))
             return project
         except Exception:  # unforeseen
-            _clean_up(project, _claim_clean_up(project))
+            undo_creation(project, claim)
             raise
-        _clean_up(project, deletion)
+        undo(project, deletion)
         raise outcome.error
 
 
@@ -85,7 +82,7 @@ def _record_failure(project: Project, claim: Claim, outcome: Outcome, events: li
     """Ends the deploy and claims the deletion in one transaction, so that the failed project is never visible."""
     with transaction.atomic():
         record_outcome(project, claim, outcome, events=events)
-        return _claim_clean_up(project)
+        return claim_undoing(project)
 
 
 def _deploy_events(
@@ -155,6 +152,9 @@ def _insert_claimed(*, owner: User, wanted: NewProject, check: CredentialCheck) 
         check_choices(type=wanted.agent_type, plan=wanted.plan)
         check_bot(owner=owner, check=check, project_id=project.pk)
         raise
+    except DatabaseError:
+        undo_later(project, claim)  # the commit may have been carried out all the same
+        raise
     return project, claim
 
 
@@ -164,30 +164,3 @@ def _check_it_still_exists(project: Project, error: OperationLostError) -> None:
         project.refresh_from_db()
     except ProjectGoneError:
         raise error from None
-
-
-def _claim_clean_up(project: Project) -> Claim | None:
-    """Claims the deletion of a failed deploy's remains. Returns None if staff have suspended the project since.
-
-    Also frees the Idempotency-Key, so that a retry creates another project even if this process is killed.
-    """
-    try:
-        with transaction.atomic():
-            claim = claim_deletion(project, unless_suspended=True)
-            if claim is not None:
-                IdempotencyRecord.objects.filter(project_id=project.pk, answer="").delete()
-            return claim
-    except ProjectGoneError:
-        return None
-
-
-def _clean_up(project: Project, claim: Claim | None) -> None:
-    """Removes the remains of a failed deploy. If the engine does not answer, the watcher removes them later."""
-    if claim is None:
-        return
-    try:
-        finish_deletion(project, claim, remove_container(project))
-    except ProjectGoneError:
-        return
-    except EngineError:
-        log.warning("The remains of project %s are left to the watcher.", project.pk)

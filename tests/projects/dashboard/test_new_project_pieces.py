@@ -42,7 +42,7 @@ def test_the_bot_is_named_and_a_bad_token_is_reported(dashboard: Client, telegra
     assert "This is not a bot token." in ask_about(dashboard, "nonsense")
     assert ask_about(dashboard, "") == ask_about(dashboard, "1" * 300) == ""
     deploy()
-    assert "Another project already runs this Telegram bot" in ask_about(dashboard, CANARY_TELEGRAM_TOKEN)
+    assert "Your project “Harbour pilot” already runs this Telegram bot" in ask_about(dashboard, CANARY_TELEGRAM_TOKEN)
 
 
 def test_messages_about_credentials_have_no_codes_and_claim_no_unverified_success(
