@@ -73,7 +73,11 @@ def _is_within(event: Mapping[str, Any], within: Mapping[str, str]) -> bool:
 
 
 def _moment(event: Mapping[str, Any]) -> datetime:
-    return datetime.fromtimestamp(event["timeNano"] / 1e9, UTC)
+    """Raises `ValueError` for anything but nanoseconds since 1970 in 63 bits, which end in the year 2262."""
+    nanoseconds = event["timeNano"]
+    if type(nanoseconds) is not int or not 0 < nanoseconds < 2**63:
+        raise ValueError
+    return datetime.fromtimestamp(nanoseconds / 1e9, UTC)
 
 
 def _read_all(response: requests.Response) -> Iterator[EngineEvent]:
@@ -101,18 +105,24 @@ def _read(line: bytes) -> EngineEvent:
     with understand_answer():
         event = read_json(line)
         facts = event["Actor"]["Attributes"]
-        key = str(facts.get(PROJECT_LABEL, ""))
-        if "\x00" in key:
-            raise ValueError
+        action = _text(event["Action"])
         return EngineEvent(
-            key=key,
-            action=str(event["Action"]),
+            key=_text(facts.get(PROJECT_LABEL, ""), may_be_empty=True),
+            action=action,
             at=_moment(event),
-            container_id=str(event["Actor"].get("ID", ""))[:64],
-            exit_code=_exit_code(facts.get("exitCode")) if event["Action"] == "die" else None,
+            container_id=_text(event["Actor"]["ID"])[:64],
+            exit_code=_exit_code(facts.get("exitCode", "")) if action == "die" else None,
         )
 
 
-def _exit_code(text: object) -> int | None:
-    """Returns the exit code, which the engine sends as text, or None if it is not valid."""
-    return int(text) if isinstance(text, str) and text.isascii() and text.isdecimal() and len(text) <= 9 else None
+def _text(value: object, *, may_be_empty: bool = False) -> str:
+    """Raises `ValueError` if the value is no text, or none that a database can store."""
+    if not isinstance(value, str) or "\x00" in value or not (value or may_be_empty):
+        raise ValueError
+    return value
+
+
+def _exit_code(value: object) -> int | None:
+    """Returns the exit code, which the engine sends as text, or None if the text is no exit code."""
+    text = _text(value, may_be_empty=True)
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= 9 else None

@@ -69,7 +69,8 @@ class Watcher:
         self._ends, self._retention = RunEnds(), Retention()
         self._leadership, self._protection = Leadership(self.name, self._pulse.expect), Protection(self._pulse)
         self._background = Background(self._pulse, self._leadership.is_elsewhere)
-        self._spot_checks, leads = SpotChecks(self._changed.add, self._pulse), self._leadership.is_held
+        leads = self._leadership.is_held
+        self._spot_checks = SpotChecks(self._changed.add, self._pulse, self._ends)
         self._prompt = ReportInspections(leads, self._ends, self._changed.add, self._pulse)
         self._reports, self._name_limits = Reports(self._prompt.look_at, self._pulse), NameLimits(leads, self._pulse)
         others = Disks(leads, self._changed.add), *threads_for_gateways(leads, self._pulse), Images(leads)

@@ -107,6 +107,18 @@ class RunEnds:
             for heard in self._heard.values():
                 heard.down_since = heard.up_since = None
 
+    def refute(self, container_id: str, *, before: float) -> bool:
+        """Notes that the engine itself calls the container up, which it would not do after an end before this moment.
+
+        Returns whether an event has said so nevertheless. `before` is on the monotonic clock.
+        """
+        with self._lock:
+            heard = self._heard.get(container_id)
+            if heard is None or heard.down_since is None or heard.down_since >= before:
+                return False
+            heard.down_since = None
+            return True
+
     def note(self, event: EngineEvent) -> None:
         if not event.container_id:
             return

@@ -15,6 +15,7 @@ from containers.engine.lists import is_as_listed
 from containers.errors import ContainerSilentError, EngineError
 from containers.get_engine import get_engine
 from containers.vocabulary import EngineEvent, Observation
+from projects.watcher.ends.run_ends import RunEnds
 from projects.watcher.heartbeat import STEP, Pulse
 from projects.watcher.threads import LastingThread
 
@@ -27,7 +28,7 @@ ALL_WITHIN = 60.0
 """Seconds within which each container is inspected, and so the longest time for which a wrong list is believed."""
 
 AFTER_EVENT = 3.0
-"""Seconds after an event about a container. By then the list should reflect it."""
+"""Seconds after an event about a container. By then the list and inspections should reflect it."""
 
 AT_ONCE = 50
 """The maximum number of containers in one step. Together they take some hundredths of a second."""
@@ -40,12 +41,15 @@ MOST_SILENT = 3
 
 
 class SpotChecks(LastingThread):
-    """The thread that inspects containers. It passes keys of wrongly listed ones to `look_at`. Thread-safe."""
+    """The thread that inspects containers. It passes keys of wrongly listed ones to `look_at`. Thread-safe.
 
-    def __init__(self, look_at: Callable[[str], None], pulse: Pulse | None = None) -> None:
+    `ends` are corrected if an event has said that a container ended which is up.
+    """
+
+    def __init__(self, look_at: Callable[[str], None], pulse: Pulse | None = None, ends: RunEnds | None = None) -> None:
         self._beat = (pulse or Pulse()).thread("second looks")
         super().__init__(name="second looks", end_within=2 * WITHIN, beat=self._beat)
-        self._look_at = look_at
+        self._look_at, self._ends = look_at, ends or RunEnds()
         self._listed: dict[str, Observation] = {}
         self._due: dict[str, float] = {}
         self._found: dict[str, Observation | None] = {}
@@ -109,6 +113,7 @@ class SpotChecks(LastingThread):
             if self._stopped.is_set() or silent == MOST_SILENT:
                 return
             self._beat.expect(STEP)
+            asked = time.monotonic()
             try:
                 with get_engine().deadline(WITHIN):
                     found = get_engine().look_up(container_id)
@@ -119,6 +124,8 @@ class SpotChecks(LastingThread):
                 return  # it does not answer at all, so all stay due
             else:
                 self._compare(seen, found)
+                if found and found.is_up and self._ends.refute(container_id, before=asked - AFTER_EVENT):
+                    self._look_at(seen.key)
 
     def _compare(self, listed: Observation, found: Observation | None) -> None:
         container_id = listed.container_id
