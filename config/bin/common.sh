@@ -21,10 +21,12 @@ step() {
     local title=$1 log pid code=0 began=$SECONDS shown=0 last
     shift
     log=$(mktemp)
+    # A process group of its own, because a background job of a script is otherwise deaf to Ctrl-C, and so are its children.
+    set -m
     "$@" >"$log" 2>&1 </dev/null &
     pid=$!
-    # A background job of a script is deaf to Ctrl-C.
-    trap 'kill "$pid" 2>/dev/null; rm -f "$log"; exit 130' INT TERM
+    set +m
+    trap 'trap "" INT TERM HUP; end_job "$pid"; rm -f "$log"; end_progress; say "Interrupted. Run it again to go on." >&2; exit 130' INT TERM HUP
     while kill -0 "$pid" 2>/dev/null; do
         sleep 0.1
         if ((SECONDS - began >= 2 && SECONDS - shown >= ($(is_terminal && echo 1 || echo 10)))); then
@@ -35,6 +37,7 @@ step() {
     done
     wait "$pid" || code=$?
     trap 'exit 130' INT TERM
+    trap - HUP
     ((shown == 0)) || end_progress
     if ((code != 0)) && [[ $code != "${quiet_code:-}" ]]; then
         cat "$log" >&2
@@ -42,6 +45,14 @@ step() {
     fi
     rm -f "$log"
     return "$code"
+}
+
+# end_job PID ends a background job with its children: as by Ctrl-C, and after five seconds in any case.
+end_job() {
+    local deadline=$((SECONDS + 5))
+    kill -INT -- "-$1" 2>/dev/null || return 0
+    while ((SECONDS < deadline)) && [[ $'\n'$(jobs -pr)$'\n' == *$'\n'"$1"$'\n'* ]]; do sleep 0.1; done
+    kill -KILL -- "-$1" 2>/dev/null || true
 }
 
 is_terminal() { [[ -t 1 ]]; }
@@ -99,8 +110,13 @@ make_environment() {
             step "Completing the virtual environment" .venv/bin/python -m ensurepip --upgrade
         step "Installing uv" .venv/bin/python -m pip install --quiet "uv==$UV_VERSION"
     fi
+    # uv takes a package for installed even if it was killed before it had written all files of it.
+    local -a again=()
+    [[ ! -e .venv/syncing ]] || again=(--reinstall)
+    touch .venv/syncing
     # --inexact keeps uv itself and developers' tools installed.
-    step "Installing the dependencies" .venv/bin/uv sync --quiet --frozen --inexact "$@"
+    step "Installing the dependencies" .venv/bin/uv sync --quiet --frozen --inexact "${again[@]}" "$@"
+    rm .venv/syncing
     describe_environment "$@" >.venv/synced
 }
 
