@@ -1,68 +1,20 @@
 #!/usr/bin/env python
-"""Django's command line for Berth."""
+"""Django's command line for Berth. Until a command begins, Ctrl-C ends it without a word."""
 
-import gc
-import os
-import re
+import signal
 import sys
-
-from django.core.exceptions import ImproperlyConfigured
-from django.core.management import ManagementUtility
-from django.core.management.base import BaseCommand, CommandError
-from django.db.utils import Error as DatabaseError
-
-from config.version import read_version
-
-_REFUSED = {
-    "[\ud800-\udfff]": "An argument is not valid UTF-8. Write it in UTF-8.",  # how Python reads such bytes
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f]": "An argument contains control characters. Write it without them.",
-    "^--[^=]+=--$": "An option has the value --. Give it another value.",
-}
-"""Arguments that no database can store, that a terminal would obey in our answers, or that argparse misreads."""
-
-
-class CommandLine(ManagementUtility):
-    """Refuses commands that need the database of this version, and do not make it so, where it is another one's."""
-
-    def fetch_command(self, subcommand: str) -> BaseCommand:
-        command = super().fetch_command(subcommand)
-        gc.freeze()
-        gc.enable()
-        is_run = self.argv[1:2] == [subcommand] and not {"-h", "--help", "--prepare"} & set(self.argv[2:])
-        if is_run and getattr(command, "requires_current_database", False):
-            # Imported here: it needs the settings, which Django has read by now.
-            from config.database.versions import require_database_of_this_version  # noqa: PLC0415 - Django is set up by now
-
-            require_database_of_this_version()
-        return command
 
 
 def main() -> int:
-    """Returns 2 after one sentence about bad arguments or configuration, 1 after one about the database."""
-    if sys.argv[1:] in (["version"], ["--version"]):  # Django answers with its own
-        sys.stdout.write(f"Berth {read_version()}\n")
-        return 0
-    for pattern, sentence in _REFUSED.items():
-        if any(re.search(pattern, argument) for argument in sys.argv):
-            sys.stderr.write(f"{sentence}\n")
-            return 2
-    gc.disable()  # until everything is imported, which makes no garbage: looking for it takes an eighth of a start
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    try:
-        CommandLine(sys.argv).execute()
-    except (ImproperlyConfigured, CommandError) as error:
-        sys.stderr.write(f"{error}\n")
-        return 2 if isinstance(error, ImproperlyConfigured) else error.returncode
-    except DatabaseError as error:
-        from config.management.database_faults import explain_fault  # noqa: PLC0415 - it needs the settings
+    """Returns what `config.management.command_line.run` does."""
+    from config.management.command_line import run  # noqa: PLC0415 - Ctrl-C would break the imports with a traceback
 
-        explained = "" if "--traceback" in sys.argv else explain_fault(error)
-        if not explained:
-            raise
-        sys.stderr.write(f"{explained}\n")
-        return 1
-    return 0
+    return run()
 
+
+# A background job of a script ignores it, and goes on doing so.
+if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -13,7 +13,7 @@ from typing import NoReturn
 import django
 from django.core.management import get_commands, load_command_class
 
-import manage
+from config.management import command_line
 
 OURS = ("accounts", "config", "containers", "projects")
 PATIENCE = 120
@@ -64,7 +64,7 @@ def _run(arguments: list[str], folder: Path) -> NoReturn:
     signal.alarm(PATIENCE)
     sys.argv, code = ["manage.py", *arguments], 0
     try:
-        code = manage.main()
+        code = command_line.run()
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 0
     except BaseException:  # noqa: BLE001 - the traceback is the finding

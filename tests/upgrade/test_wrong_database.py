@@ -14,13 +14,13 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
-import manage
 from config.database.versions import (
     DatabaseVersionError,
     compare_migrations,
     refuse_older_database,
     require_database_of_this_version,
 )
+from config.management import command_line
 from config.serving.supervision import children
 from tests.paths import ROOT
 from tests.ports import reserve_port
@@ -70,7 +70,7 @@ def run(command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
     monkeypatch.setattr(sys, "argv", ["manage.py", *command.split()])
     monkeypatch.setattr(connections, "close_all", lambda: None)  # the test's transaction
     try:
-        code = manage.main()
+        code = command_line.run()
     except SystemExit as ended:
         code = int(ended.code or 0)
     return code, capsys.readouterr().err

@@ -23,6 +23,7 @@ from multiprocessing.process import BaseProcess
 
 import django
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.db.utils import Error as DatabaseError
@@ -74,7 +75,7 @@ def run_child(lifeline: Connection, target: Callable[..., None], *arguments: obj
     gc.enable()
     try:
         target(*arguments)
-    except CommandError as error:
+    except (CommandError, ImproperlyConfigured) as error:
         logger.error("%s", error)  # noqa: TRY400 - a sentence for people, which needs no traceback
         sys.exit(1)
     except Exception:

@@ -3,7 +3,7 @@
 from argparse import ArgumentParser
 from collections import deque
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -139,12 +139,19 @@ class Command(BaseCommand):
             raise EngineRefusedError(f"The image {AGENT_BASE.image} was removed while it was needed. Try once more.")
         return str(found["Id"])
 
-    def _build_all(self, connection: Connection, builds: Iterable[_Build | None]) -> None:
+    def _build_all(self, connection: Connection, wanted: Iterable[_Build | None]) -> None:
         """Builds in parallel, because each build waits for downloads. Raises the first error once all have ended."""
-        wanted = [build for build in builds if build is not None]
-        with ThreadPoolExecutor(max(1, min(len(wanted), AT_ONCE))) as threads:
-            for done in [threads.submit(self._build, connection, build) for build in wanted]:
-                done.result()
+        builds = [build for build in wanted if build is not None]
+        threads = ThreadPoolExecutor(max(1, min(len(builds), AT_ONCE)))
+        done = [threads.submit(self._build, connection, build) for build in builds]
+        try:
+            wait(done)
+        except KeyboardInterrupt:
+            threads.shutdown(wait=False, cancel_futures=True)
+            raise
+        threads.shutdown()
+        for each in done:
+            each.result()
         while self._former_bases:
             remove_replaced(connection, self._former_bases.pop(), AGENT_BASE.image)
 
