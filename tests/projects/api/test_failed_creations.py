@@ -46,19 +46,20 @@ class Away:
 
 @contextmanager
 def away(at: int) -> Iterator[Away]:
-    database, commit = Away(at), connection._commit
+    backend: Any = connection
+    database, commit = Away(at), backend._commit
 
     def commit_and_count() -> None:
         if database.left > 0:
             commit()
         database.count()
 
-    connection._commit = commit_and_count  # type: ignore[method-assign]  # Django offers no wrapper of commits
+    backend._commit = commit_and_count
     try:
         with connection.execute_wrapper(database.execute):
             yield database
     finally:
-        connection._commit = commit  # type: ignore[method-assign]  # as before
+        backend._commit = commit
 
 
 @pytest.fixture(autouse=True)

@@ -25,7 +25,7 @@ from tests.sampling import Some
 pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
 
 ACTIONS = (*_ACTIONS, "health_status: unhealthy", "health_status: healthy", "nonsense", "d" * 100_000)
-AT = {
+AT: dict[str, timedelta | datetime] = {
     "now": timedelta(0), "an hour ago": -timedelta(hours=1), "in an hour": timedelta(hours=1),
     "in 1970": datetime(1970, 1, 1, tzinfo=UTC), "in 2262": datetime(2262, 4, 11, tzinfo=UTC),
 }  # fmt: skip
