@@ -87,6 +87,7 @@ class AgentTypeAdmin(SchemaEditorMixin, CatalogueAdmin):
         JSONField: {
             "decoder": FormJSONDecoder,
             "encoder": FormJSONEncoder,
+            "error_messages": {"invalid": "Enter valid JSON, with each name once in an object."},
             "widget": forms.Textarea({"rows": 20, "cols": 90, "spellcheck": "false"}),
         }
     }

@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 
+from projects.rules.settings.json_documents import UnusableJSONError
 from projects.rules.settings.keyed_servers import without_credentials
 from projects.rules.settings.kinds import Kind, Setting
 from projects.rules.settings.merge_patch import is_same_json, make_patch, merge_patch
@@ -74,6 +75,8 @@ class SettingFields:
                 continue
             try:
                 is_empty = setting.read(typed[field]) is None
+            except UnusableJSONError as error:
+                found[field] = str(error)
             except ValueError as error:
                 found[field] = f"This is not JSON: {error}"
             else:

@@ -7,6 +7,7 @@ from containers.errors import EngineError
 from projects.errors import ProjectError
 from projects.models import AgentType
 from projects.rules.settings.berth_settings import fits_schema
+from projects.rules.settings.json_documents import FormJSONDecoder, UnusableJSONError
 from projects.rules.settings.schema import defaults_of
 from projects.rules.type_trial import Line, Verdict
 from projects.services.images.type_trial import LONGEST, keeps_contract, try_type
@@ -53,7 +54,9 @@ class Command(BaseCommand):
 
 def _read_settings(text: str, agent_type: AgentType) -> dict[str, Any]:
     try:
-        found = json.loads(text)
+        found = json.loads(text, cls=FormJSONDecoder)
+    except UnusableJSONError as error:
+        raise CommandError(f"--project-settings cannot be used. {error}") from None
     except ValueError:
         raise CommandError("--project-settings is not JSON.") from None
     if not isinstance(found, dict) or not fits_schema(

@@ -90,7 +90,8 @@ DEEP = [200, *range(905, 985, 8), 30_000]
 
 @pytest.mark.parametrize(("content", "said"), [
     ('{"a": "' + "x" * 65_536 + '"}', "is larger than 64 KB"), ("[" * 30_000 + "]" * 30_000, "nested too deeply"),
-    ("{", "is not JSON."), ("[]", "is not a JSON object"),
+    ("{", "is not JSON."), ("[]", "is not a JSON object"), ('{"a": 1, "a": 2}', "has “a” twice in one object."),
+    ('{"a": [{"b": 1, "\\u0062": 2}]}', "has “b” twice in one object."),
 ])  # fmt: skip
 def test_invalid_settings_are_named(
     berth: Berth, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str, said: str

@@ -28,6 +28,14 @@ BROKEN = {
     "a number beyond all floats": b'{"name": 1e400}',
     "a deep number beyond all floats": b'{"name": [[-1e999]]}',
     "an integer of 5,000 digits": b'{"name": %s}' % (b"9" * 5000),
+    "a name twice": b'{"name": "Harbour", "name": "Harbour"}',
+    "an unknown name twice": b'{"x": 1, "x": 2}',
+    "an empty name twice": b'{"": 1, "": 2}',
+    "a name twice, once escaped": b'{"name": "Harbour", "n\\u0061me": "Pier"}',
+    "half a surrogate pair twice": b'{"\\ud800": 1, "\\ud800": 2}',
+    "a name twice inside": b'{"settings": {"model": "a", "model": "b"}}',
+    "a name twice in an array": b'{"settings": {"a": [1, {"b": 1, "b": 1}]}}',
+    "thousands of names twice": b"{%s}" % b",".join(b'"%d":1' % (number % 3500) for number in range(7000)),
     "invalid UTF-8": b'{"name": "\xff\xfe"}',
     "overlong UTF-8": b'{"name": "\xc0\xaf"}',
     "a raw surrogate": b'{"name": "\xed\xa0\x80"}',
@@ -53,6 +61,23 @@ def test_a_body_that_is_not_json_is_refused(send: Sender, route: str) -> None:
         answer = send.raw(route, content)
         assert_problem(answer, 400, "invalid")
         assert codes_of(answer) == {(None, "parse_error")}, name
+
+
+@pytest.mark.parametrize("route", EVERY)
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b'{"name": 1, "name": 2}', "One object has the name “name” twice. Send it once."),
+        (b'{"\\ud800": 1, "\\ud800": 2}', "One object has the name “?” twice. Send it once."),
+        (b'{"a": %s}' % (b"9" * 5000), "A number in the body is too large."),
+        (b'{"a": -%s}' % (b"9" * 5000), "A number in the body is too large."),
+        (b'{"a": 1e400}', "A number in the body is too large."),
+        (b"[" * 33 + b"]" * 33, "The body is nested more than 32 levels deep."),
+        (b'{"a": 1,}', "This is not well-formed JSON (line 1, column 9)."),
+    ],
+)
+def test_what_is_wrong_with_the_json_is_said(send: Sender, route: str, content: bytes, said: str) -> None:
+    assert [error["detail"] for error in send.raw(route, content).json()["errors"]] == [said]
 
 
 @pytest.mark.parametrize("route", EVERY)

@@ -104,7 +104,11 @@ def test_typed_settings_are_deployed_shown_and_kept(dashboard: Client, filled: F
         ({"mcp": "[{"}, "mcp", "This is not JSON"),
         ({"mcp": '{"a": 1}'}, "mcp", "Must be of type array"),
         ({"mcp": "[1]"}, "mcp", "Entry 1 does not fit"),
-        ({"mcp": "[" * 3000}, "mcp", "This is not JSON"),
+        ({"mcp": "[" * 30_000}, "mcp", "It is nested more than 32 levels deep."),
+        ({"mcp": "[" * 300 + "]" * 300}, "mcp", "It is nested more than 32 levels deep."),
+        ({"mcp": '[{"a": 1, "a": 2}]'}, "mcp", "An object has the name “a” twice. Keep one."),
+        ({"mcp": '[{"\\ud800": 1, "\\ud800": 2}]'}, "mcp", "An object has the name “?” twice. Keep one."),
+        ({"mcp": "[%s]" % ("9" * 5000)}, "mcp", "It holds a number that is too large or none."),
         ({"steps": "9" * 5000}, "steps", "Must be of type integer"),
     ],
 )

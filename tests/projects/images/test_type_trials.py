@@ -72,6 +72,8 @@ def test_the_trial_image_gets_the_same_as_agents_but_no_real_credential(db: None
         (["assistant", "--within", "900"], "at most 500 seconds"),
         (["assistant", "--within", "nan"], "at most 500 seconds"),
         (["assistant", "--project-settings", "{"], "not JSON"),
+        (["assistant", "--project-settings", "[" * 30_000], "nested more than 32 levels"),
+        (["assistant", "--project-settings", '{"a": 1, "a": 1}'], "has the name “a” twice"),
         (["assistant", "--project-settings", '{"model": 7}'], "do not fit the schema"),
     ],
 )

@@ -133,12 +133,27 @@ def _read_settings(options: argparse.Namespace) -> dict[str, Any]:
 
 def _parse(written: str, *, what: str, wrong: str) -> Any:
     try:
-        found = json.loads(written)
+        found = json.loads(written, object_pairs_hook=_read_object)
         json.dumps([[[found]]])  # refuses values that can be read but not written
+    except RepeatedNameError as error:
+        raise UsageError(f"{what} {error}.") from None
     except ValueError:
         raise UsageError(wrong) from None
     except RecursionError:
         raise UsageError(f"{what} is nested too deeply.") from None
+    return found
+
+
+class RepeatedNameError(ValueError):
+    """Its text ends a sentence that begins with where the JSON is from."""
+
+
+def _read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, given in pairs:
+        if name in found:
+            raise RepeatedNameError(f"has “{name}” twice in one object")
+        found[name] = given
     return found
 
 
