@@ -7,7 +7,7 @@ import pytest
 
 from accounts.api.serializers import LoginSerializer
 from projects.api.serializers.control import ControlSerializer
-from projects.api.serializers.project import NewProjectSerializer
+from projects.api.serializers.project_requests import NewProjectSerializer
 from tests.paths import ROOT
 
 pytestmark = pytest.mark.one_database

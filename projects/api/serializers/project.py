@@ -1,29 +1,16 @@
-"""Projects in the API: requests and responses."""
+"""Projects in the API: what answers show of them."""
 
-from typing import Any, cast
-from uuid import UUID
+from typing import Any
 
-from django.views.decorators.debug import sensitive_variables
 from rest_framework import serializers
 
-from accounts.api.fields import VISIBLE, NameField, ObjectField, StrictCharField, StrictChoiceField, StrictSerializer
-from projects.api.serializers.agent_settings import check_settings
 from projects.api.serializers.bot import BotSerializer
-from projects.api.serializers.budget import OwnBudgetSerializer, UsageInShortSerializer
-from projects.api.serializers.catalogue_field import CatalogueField, PlanField, check_memory
+from projects.api.serializers.budget import UsageInShortSerializer
 from projects.api.serializers.disk import DiskSerializer
 from projects.api.serializers.image import ImageSerializer
-from projects.credentials.verification import parse_bot_id
-from projects.errors import InvalidFieldError
-from projects.models import AgentType, Project
 from projects.models.rows.snapshot import Snapshot
 from projects.rules.permissions import Egress
-from projects.rules.settings.merge_patch import merge_patch
 from projects.rules.status.statuses import Status
-from projects.services import NewProject, ProjectChange
-
-TOKEN_LENGTH = 256
-KEY_LENGTH = 1024
 
 
 class ProjectSerializer(serializers.Serializer[Snapshot]):
@@ -93,105 +80,3 @@ class ValidationSerializer(serializers.Serializer[Any]):
     bot = BotSerializer(allow_null=True)
     provider = serializers.CharField()
     warnings = serializers.ListField(child=serializers.CharField())
-
-
-class ProjectFieldsSerializer(StrictSerializer):
-    """The fields that creating and changing a project share."""
-
-    name = NameField(max_length=64)
-    plan = PlanField(required=False)
-    telegramToken = StrictCharField(
-        max_length=TOKEN_LENGTH, required=False, write_only=True, content=f"[0-9]{{1,18}}:{VISIBLE}+"
-    )
-    apiKey = StrictCharField(max_length=KEY_LENGTH, required=False, write_only=True)
-    settings = ObjectField(required=False)
-    budget = OwnBudgetSerializer(required=False)
-    egress = StrictChoiceField(
-        choices=Egress.choices,
-        required=False,
-        help_text="`gateway`: its agent may reach only the gateway, from its next start on. `internet`: as its type.",
-    )
-
-    @sensitive_variables()
-    def validate_telegramToken(self, value: str) -> str:  # noqa: N802 - DRF finds it by the field's name
-        try:
-            parse_bot_id(value)
-        except InvalidFieldError as error:
-            raise serializers.ValidationError(str(error), code=error.code) from None
-        return value
-
-
-class NewProjectSerializer(ProjectFieldsSerializer):
-    """A new project. Its type says which credentials it needs."""
-
-    type = CatalogueField(queryset=AgentType.objects.all(), required=False)
-
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        attrs.setdefault("type", None)
-        attrs.setdefault("plan", None)
-        for field in ("type", "plan"):
-            attrs[field] = attrs[field] or cast(CatalogueField, self.fields[field]).get_default_row()
-        agent_type: AgentType = attrs["type"]
-        missing = {
-            field: serializers.ValidationError("This agent type needs it. Send it.", code="required").detail
-            for field, needed in (
-                ("telegramToken", agent_type.needs_telegram_token),
-                ("apiKey", agent_type.needs_api_key),
-            )
-            if needed and not attrs.get(field)
-        }
-        if missing:
-            raise serializers.ValidationError(missing)
-        check_memory(agent_type, attrs["plan"])
-        check_settings(agent_type, attrs.setdefault("settings", {}))
-        return attrs
-
-    @sensitive_variables()
-    def build(self, project_id: UUID, *, is_first: bool = False) -> NewProject:
-        data = self.validated_data
-        return NewProject(
-            project_id=project_id,
-            is_first=is_first,
-            name=data["name"],
-            agent_type=data["type"],
-            plan=data["plan"],
-            settings=data["settings"],
-            telegram_token=data.get("telegramToken", ""),
-            api_key=data.get("apiKey", ""),
-            budget=data.get("budget", {}),
-            egress=data.get("egress"),
-        )
-
-
-class ProjectChangeSerializer(ProjectFieldsSerializer):
-    """A change of a project. Fields that are not named stay unchanged."""
-
-    settings = ObjectField(
-        required=False,
-        help_text="A JSON Merge Patch (RFC 7396): settings that are not named stay unchanged, and null removes one.",
-    )
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, partial=True, **kwargs)
-
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        project = cast(Project, self.instance)
-        if "plan" in attrs:
-            check_memory(project.agent_type, attrs["plan"])
-        if "settings" in attrs:
-            merged = merge_patch(project.settings, attrs["settings"])
-            check_settings(project.agent_type, merged, stored=project.settings)
-        return attrs
-
-    @sensitive_variables()
-    def build(self) -> ProjectChange:
-        data = self.validated_data
-        return ProjectChange(
-            name=data.get("name"),
-            plan=data.get("plan"),
-            settings_patch=data.get("settings"),
-            telegram_token=data.get("telegramToken"),
-            api_key=data.get("apiKey"),
-            budget=data.get("budget"),
-            egress=data.get("egress"),
-        )

@@ -21,13 +21,8 @@ from projects.api.lists.filtered_lists import PARAMETERS, answer_query, is_queri
 from projects.api.lists.pagination import CURSOR, LIMIT, LinkPagination
 from projects.api.parameters import IDEMPOTENCY_KEY, REPLAYED, RESTART, WAIT
 from projects.api.serializers.control import ControlSerializer
-from projects.api.serializers.project import (
-    ListedProjectSerializer,
-    NewProjectSerializer,
-    ProjectChangeSerializer,
-    ProjectDetailSerializer,
-    ValidationSerializer,
-)
+from projects.api.serializers.project import ListedProjectSerializer, ProjectDetailSerializer, ValidationSerializer
+from projects.api.serializers.project_requests import NewProjectSerializer, ProjectChangeSerializer
 from projects.api.viewsets.own_projects import OwnProjectsViewSet, find_actor, show_detail
 from projects.models.rows.project import OwnRows, ProjectRow, own_rows, read_own_project
 from projects.models.rows.snapshot import take_snapshot

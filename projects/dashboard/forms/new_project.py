@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.views.decorators.debug import sensitive_variables
 
 from accounts.models import User
-from projects.api.serializers.project import TOKEN_LENGTH, NewProjectSerializer
+from projects.api.serializers.project_requests import TOKEN_LENGTH, NewProjectSerializer
 from projects.dashboard.content.cards import PlanCard, TypeCard, describe_plans, describe_types
 from projects.dashboard.forms.fields import choices_of
 from projects.dashboard.forms.shared import SECRETS, ProjectForm

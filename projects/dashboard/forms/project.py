@@ -6,11 +6,10 @@ from typing import Any, cast
 from django import forms
 from django.views.decorators.debug import sensitive_variables
 
-from projects.api.serializers.project import ProjectChangeSerializer
+from projects.api.serializers.project_requests import ProjectChangeSerializer
 from projects.dashboard.forms.fields import describe_row, text_field
 from projects.dashboard.forms.shared import ProjectForm
 from projects.models import AgentType, Project, plans_offered_to
-from projects.rules.settings.merge_patch import merge_patch
 from projects.rules.status.lifecycle import Action
 from projects.services import ProjectChange
 
@@ -41,10 +40,6 @@ class ChangeProjectForm(ProjectForm):
     @property
     def agent_type(self) -> AgentType:
         return self.project.agent_type
-
-    def settings_after(self, sent: dict[str, Any]) -> dict[str, Any]:
-        merged: dict[str, Any] = merge_patch(self.project.settings, sent)
-        return merged
 
     def find_unreadable_settings(self) -> dict[str, str]:
         return {**self.settings.find_unpatchable(self.typed()), **super().find_unreadable_settings()}

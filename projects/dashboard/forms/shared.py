@@ -8,11 +8,9 @@ from typing import Any, cast
 
 from django import forms
 from django.views.decorators.debug import sensitive_variables
-from rest_framework.exceptions import ValidationError
 
 from accounts.models import User
-from projects.api.serializers.agent_settings import check_settings
-from projects.api.serializers.project import ProjectFieldsSerializer
+from projects.api.serializers.project_requests import ProjectFieldsSerializer
 from projects.dashboard.forms.fields import describe_row, secret_field, text_field
 from projects.dashboard.forms.setting_fields import NO_SETTINGS, SettingFields
 from projects.errors import InvalidFieldError
@@ -84,10 +82,6 @@ class ProjectForm(forms.Form):
     def agent_type(self) -> AgentType | None:
         raise NotImplementedError
 
-    def settings_after(self, sent: dict[str, Any]) -> dict[str, Any]:
-        """Returns all settings of the project after the change."""
-        return sent
-
     def find_unreadable_settings(self) -> dict[str, str]:
         """Returns sentences by field about settings that cannot be sent."""
         return self.settings.find_unreadable(self.typed())
@@ -103,7 +97,7 @@ class ProjectForm(forms.Form):
         already = set(self.errors)
         self.serializer = self.make_serializer()
         if not self.serializer.is_valid():
-            for path, messages in {**self._settings_errors(), **self.serializer.errors}.items():
+            for path, messages in self.serializer.errors.items():
                 field, sentence = self._place(path)
                 if path == "settings" and unreadable:  # the fields themselves show what is missing
                     continue
@@ -140,21 +134,6 @@ class ProjectForm(forms.Form):
     def typed(self) -> dict[str, str]:
         """Returns the sent texts of settings by field."""
         return {name: str(self.data[name]) for name in self.settings.by_field if name in self.data}
-
-    def _settings_errors(self) -> dict[str, Any]:
-        """Returns the errors of the settings, even if other fields have errors.
-
-        The serializer checks settings only if all other fields are valid, but a user who must paste credentials again
-        should see all errors at once.
-        """
-        patch = self.serializer.initial_data.get("settings")
-        if self.agent_type is None or patch is None:
-            return {}
-        try:
-            check_settings(self.agent_type, self.settings_after(patch), stored=self.settings_after({}))
-        except ValidationError as error:
-            return cast(dict[str, Any], error.detail)
-        return {}
 
     def _place(self, path: str) -> tuple[str | None, str]:
         """Returns the form's field for an error of the API, and a sentence if the error is about an entry of a list."""

@@ -14,7 +14,7 @@ from accounts.api.serializers import LoginSerializer, NewKeySerializer
 from accounts.api.unknown_names import describe_unknown_names, suggest
 from projects.api.serializers.budget import OwnBudgetSerializer
 from projects.api.serializers.control import ControlSerializer
-from projects.api.serializers.project import NewProjectSerializer, ProjectChangeSerializer
+from projects.api.serializers.project_requests import NewProjectSerializer, ProjectChangeSerializer
 from projects.models import Project
 from tests.problem_document import assert_problem
 from tests.projects.api.sending import Sender
