@@ -57,8 +57,7 @@ def respond(worker: WorkerContext, connection: Connection, data: bytes, arrived_
             _finish(worker, connection, is_reusable=False)
         return
     send = partial(_send, worker, connection, response, body)
-    # An answer declares itself as long-running, no matter which content type. An answer that is complete does not.
-    if getattr(body, "streaming", True) and (_is_event_stream(response) or getattr(body, "has_own_thread", False)):
+    if _takes_long(response, body):
         if worker.streams.take(partial(copy_context().run, send)):
             worker.loop.call_soon(partial(worker.clients.watch_end, connection))
         else:
@@ -72,7 +71,7 @@ def _send(worker: WorkerContext, connection: Connection, response: Any, body: An
     is_reusable = False
     try:
         try:
-            for piece in body:
+            for piece in () if _is_head(response) else body:
                 response.write(piece)
                 if (connection.sends_no_more or not worker.alive) and _is_event_stream(response):
                     break  # it ends like a complete one, and a client that is still there follows again elsewhere
@@ -154,6 +153,17 @@ def _send_refusal(connection: Connection, status: int, *, request_id: str = "") 
         connection.sendall(refusal(status, request_id=request_id))
     except OSError:
         return
+
+
+def _takes_long(response: Any, body: Any) -> bool:
+    """An answer declares itself as long-running, no matter which content type. An answer that is complete does not."""
+    may_last = getattr(body, "streaming", True) and not _is_head(response)
+    return may_last and (_is_event_stream(response) or getattr(body, "has_own_thread", False))
+
+
+def _is_head(response: Any) -> bool:
+    """Returns whether the client gets only the head. A body that is never sent must not be made: it may have no end."""
+    return bool(response.req.method == "HEAD")
 
 
 def _is_event_stream(response: Any) -> bool:
