@@ -34,9 +34,13 @@ def check_image(agent_type: AgentType) -> None:
 
 
 def check_plan_limit(*, owner: User, plan: Plan) -> None:
-    """Raises `PlanLimitReachedError`. Only under `lock_owner` does the result hold until the row is written."""
+    """Raises `PlanLimitReachedError`, or `InvalidFieldError` if the plan has been deleted since it was read.
+
+    Only under `lock_owner` does the result hold until the row is written.
+    """
     limit, held = read_room(owner, plan)
     if limit == 0:
+        check_choices(plan=plan)
         raise PlanLimitReachedError(f"The {plan.slug} plan is not open to you. Choose another plan, or ask the staff.")
     if held >= limit:
         raise PlanLimitReachedError(

@@ -9,7 +9,7 @@ from django.db import connection, connections
 from rest_framework.test import APIClient
 
 from projects.models import AgentType, Plan, Project
-from projects.services.commands import creation, update
+from projects.services.commands import admission, creation, update
 from tests.fakes.engine import MemoryEngine
 from tests.problem_document import codes_of
 from tests.projects.services.races import once
@@ -61,13 +61,25 @@ def test_a_choice_deleted_before_the_row_is_written_is_refused(
 ) -> None:
     once(engine, "image_exists", lambda: delete(choice))
     answer = api.post("/api/projects", body | {choice: "spare"})
-    if choice == "plan":
-        assert (answer.status_code, answer.json()["code"]) == (403, "plan_limit_reached")
-    else:
-        assert codes_of(answer) == {("type", "unknown_choice")}
-        assert answer.json()["detail"] == "The type spare no longer exists. Choose another."
+    assert codes_of(answer) == {(choice, "unknown_choice")}
+    assert answer.json()["detail"] == f"The {choice} spare no longer exists. Choose another."
     assert not Project.objects.exists()
     assert not engine.containers
+
+
+def test_a_plan_deleted_before_a_change_is_written_is_refused(
+    api: APIClient, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find = admission.check_plan_limit
+
+    def check(**given: Any) -> None:
+        delete("plan")
+        find(**given)
+
+    monkeypatch.setattr(update, "check_plan_limit", check)
+    answer = api.patch(f"/api/projects/{project.pk}", {"plan": "spare"})
+    assert codes_of(answer) == {("plan", "unknown_choice")}
+    assert Project.objects.get().plan_id == project.plan_id
 
 
 @pytest.mark.one_database("postgresql")
