@@ -114,7 +114,6 @@ TABLE: Mapping[type[Exception], Row] = {
 # The codes that an authenticator may give. Clients never see the codes of the libraries.
 _AUTHENTICATION_CODES = frozenset({"not_authenticated", "invalid_token", "invalid_credentials"})
 
-
 ERRORS_NAMED = 50
 """Errors that an answer names. A body of 64 KiB can hold thousands."""
 
@@ -144,7 +143,8 @@ def problem_response(error: Exception, _context: Mapping[str, Any]) -> HttpRespo
         return outage_problem(outage, error)
     if row is None:
         return None
-    detail = row.detail or _sentence(error)
+    done = getattr(error, "__notes__", ())  # what was done nevertheless
+    detail = " ".join([*done, row.detail or _sentence(error)])
     return problem(row.status, _code(error, row), detail, errors=_field_errors(error), **_headers(error, row))
 
 

@@ -3,15 +3,17 @@
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from rest_framework.test import APIClient
 
-from containers.errors import EngineRefusedError, EngineUnavailableError
+from accounts import clock
+from containers.errors import EngineRefusedError, EngineUnavailableError, ImageMissingError
 from projects.models import Project
 from projects.rules.type_facts import default_model
 from tests.canaries import CANARY_API_KEY, CANARY_OTHER_API_KEY, CANARY_OTHER_TELEGRAM_TOKEN
 from tests.fakes.engine import MemoryEngine
 from tests.problem_document import assert_problem
-from tests.projects.api.commands import Change, deploys
+from tests.projects.api.commands import Change, deploys, in_flight
 from tests.projects.given_credentials import credentials_of
 
 OTHERS = {"telegram_bot_token": CANARY_OTHER_TELEGRAM_TOKEN, "agent_api_key": CANARY_OTHER_API_KEY}
@@ -78,18 +80,53 @@ def test_a_stopped_project_gets_a_change_at_its_start(
     assert credentials_of(engine, project)["agent_api_key"] == CANARY_OTHER_API_KEY
 
 
-def test_a_failed_restart_is_reported_and_the_change_stays(
-    change: Change, project: Project, engine: MemoryEngine
-) -> None:
+def _fall_silent(engine: MemoryEngine, project: Project) -> None:
     engine.unavailable = True
-    assert_problem(change(query="?restart=true", name="Renamed"), 503, "engine_unavailable")
-    project.refresh_from_db()
-    assert (project.name, project.operation) == ("Renamed", "")
 
 
-def test_a_restart_that_the_engine_refuses_is_a_502(change: Change, engine: MemoryEngine) -> None:
+def _refuse(engine: MemoryEngine, project: Project) -> None:
     engine.fail("deploy.create", EngineRefusedError)
-    assert_problem(change(query="?restart=true", name="Renamed"), 502, "engine_error")
+
+
+def _lose_the_image(engine: MemoryEngine, project: Project) -> None:
+    engine.fail("deploy", ImageMissingError, times=2)
+
+
+def _be_busy(engine: MemoryEngine, project: Project) -> None:
+    in_flight(project, "start")
+
+
+def _be_stopped(engine: MemoryEngine, project: Project) -> None:
+    engine.slow("deploy.create", lambda: in_flight(project, "stop"))
+
+
+REFUSALS: dict[str, tuple[Callable[[MemoryEngine, Project], None], int, str]] = {
+    "the engine falls silent": (_fall_silent, 503, "engine_unavailable"),
+    "the engine refuses": (_refuse, 502, "engine_error"),
+    "the image is missing": (_lose_the_image, 502, "engine_error"),
+    "another command is under way": (_be_busy, 409, "operation_in_progress"),
+    "a stop wins": (_be_stopped, 409, "superseded"),
+}
+
+
+@pytest.mark.parametrize("refusal", REFUSALS)
+def test_a_failed_restart_is_reported_and_the_change_stays(
+    refusal: str, change: Change, project: Project, engine: MemoryEngine
+) -> None:
+    refuse, status, code = REFUSALS[refusal]
+    refuse(engine, project)
+    answer = change(query="?restart=true", name="Renamed")
+    assert_problem(answer, status, code)
+    assert answer.json()["detail"].startswith("The change is stored, but the agent was not restarted. ")
+    project.refresh_from_db()
+    assert project.name == "Renamed"
+
+
+def test_a_change_that_is_refused_is_not_called_stored(change: Change, project: Project, engine: MemoryEngine) -> None:
+    Project.objects.filter(pk=project.pk).update(suspended_at=clock.now())
+    answer = change(query="?restart=true", name="Renamed")
+    assert_problem(answer, 409, "project_suspended")
+    assert "stored" not in answer.json()["detail"]
 
 
 def test_a_change_needs_no_engine(change: Change, engine: MemoryEngine) -> None:
