@@ -88,6 +88,7 @@ def main() -> None:
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         said = [(folder / name).read_bytes().decode(errors="replace") for name in ("stdout", "stderr")]
         sys.stdout.write(json.dumps([arguments, code, *said]) + "\n")
+        sys.stdout.flush()  # the next child would write it among its own output
 
 
 if __name__ == "__main__":
