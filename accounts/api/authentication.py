@@ -41,21 +41,26 @@ class BearerAuthentication(BaseAuthentication):
 
     def authenticate_header(self, request: Request) -> str:
         """Returns the challenge. It names an error only to a client that sent a token (RFC 6750)."""
-        sent = get_authorization_header(request).lower().startswith(b"bearer")
-        return 'Bearer error="invalid_token"' if sent else "Bearer"
+        return 'Bearer error="invalid_token"' if _values_of(request) is not None else "Bearer"
 
 
 def read_token(request: HttpRequest | Request) -> str | None:
     """Returns the token that was sent, or None. Raises `InvalidTokenError` if it cannot be a token."""
-    header = get_authorization_header(request)  # type: ignore[arg-type]  # it looks at META only, which both have
-    scheme, *values = header.split() or [b""]
-    if scheme.lower() != b"bearer":
+    values = _values_of(request)
+    if values is None:
         return None
     try:
         (token,) = values
         return str(token, "ascii")
     except ValueError:  # none, more than one, or other characters
         raise InvalidTokenError from None
+
+
+def _values_of(request: HttpRequest | Request) -> list[bytes] | None:
+    """Returns what follows `Bearer` in the header, or None if the client sent another scheme or none."""
+    header = get_authorization_header(request)  # type: ignore[arg-type]  # it looks at META only, which both have
+    scheme, *values = header.split() or [b""]
+    return values if scheme.lower() == b"bearer" else None
 
 
 def hand_over(request: HttpRequest, user: User, credential: Credential) -> None:

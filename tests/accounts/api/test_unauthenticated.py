@@ -6,7 +6,9 @@ from django.test import Client
 KEYS = "/api/auth/keys"
 
 
-@pytest.mark.parametrize("header", [None, "", "Basic YTpi", "Digest x"])
+@pytest.mark.parametrize(
+    "header", [None, "", "Basic YTpi", "Digest x", "Bearer: x", "Bearer=x", "Bearerx", "Bearers x"]
+)
 def test_no_bearer_token_is_not_authenticated(client: Client, db: None, header: str | None) -> None:
     answer = client.get(KEYS, headers={} if header is None else {"Authorization": header})
 
