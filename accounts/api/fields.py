@@ -105,7 +105,7 @@ class StrictChoiceField(serializers.ChoiceField):
 
     def __init__(self, choices: Sequence[Any], **kwargs: Any) -> None:
         super().__init__(choices, **kwargs)
-        named = ", ".join(str(choice) for choice in self.choices)
+        named = ", ".join([*map(str, self.choices), *(["null"] if self.allow_null else [])])
         self.error_messages["invalid_choice"] = f"Must be one of: {named}."
 
     def to_internal_value(self, data: Any) -> Any:
