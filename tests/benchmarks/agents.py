@@ -75,7 +75,7 @@ def _make(
 
 
 def _start(agent: Confined) -> float:
-    """Seconds until it reports that it runs. Each thread has a connection of its own."""
+    """Seconds until the agent reports that it is running. Each thread has its own connection."""
     agent.client = connect()
     began = time.monotonic()
     agent.client.start(agent.name)
@@ -97,7 +97,7 @@ def _processor(agent: Confined) -> float:
 
 
 def _memory(agent: Confined) -> int:
-    """Bytes, without files that the kernel may forget at any time, as `docker stats` has it."""
+    """Bytes, without the file cache that the kernel may drop at any time, as `docker stats` counts them."""
     found = agent.client.stats(agent.name, stream=False, one_shot=True)["memory_stats"]
     return int(found["usage"] - found["stats"].get("inactive_file", found["stats"].get("total_inactive_file", 0)))
 

@@ -53,7 +53,7 @@ def run(folder: Path, events: int) -> None:
 
 
 def measure(name: str, work: Callable[[], object]) -> None:
-    """The memory is the most that the process has had so far."""
+    """The memory is the peak of the process so far."""
     before, began = peak(), time.monotonic()
     work()
     seconds = time.monotonic() - began

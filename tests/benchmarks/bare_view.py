@@ -1,4 +1,4 @@
-"""A Django view without middleware that sends as many bytes as asked. gunicorn imports it, and nobody else does."""
+"""A Django view without middleware that sends as many bytes as asked. Only gunicorn imports it."""
 
 import os
 

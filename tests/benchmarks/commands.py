@@ -17,14 +17,14 @@ VERBS = ("deploy", "stop", "start", "restart", "delete")
 
 @dataclass
 class Took:
-    """Milliseconds of each verb, by hand and by the API, pair by pair."""
+    """Milliseconds of each verb, by hand and by the API, in pairs."""
 
     raw: dict[str, list[float]] = field(default_factory=lambda: {verb: [] for verb in VERBS})
     ours: dict[str, list[float]] = field(default_factory=lambda: {verb: [] for verb in VERBS})
 
 
 def report(server: Server, raw: Raw, *, rounds: int, at_once: list[int], others: list[int]) -> None:
-    """Among so many other containers, and so many of the same verb at a time."""
+    """`others`: how many other containers exist. `at_once`: how many commands of the same verb run at a time."""
     raw.prepare(server)
     print_row("command", "at a time", "others", "raw ms", "API ms", "÷ raw")
     for count in others:
@@ -74,7 +74,7 @@ def together(acts: list[Callable[[], None]]) -> None:
 
 
 def by_hand(raw: Raw, number: int, took: dict[str, list[float]]) -> None:
-    """Where the API makes a new container, so does this. The credentials are delivered each time."""
+    """Creates a new container where the API does. The credentials are delivered each time."""
     name = f"{raw.mark}-{number}"
     engine = raw.client
 

@@ -122,7 +122,7 @@ def tell(what: str, milliseconds: float) -> None:
 
 
 def create_side_by_side(server: Server, many: int) -> None:
-    """By as many users as at a time, since of one the service carries out some commands at a time only."""
+    """By several users, because the service limits how many commands of one user it carries out at a time."""
     clients = server.connect_users(AT_ONCE)
 
     def create(place: int) -> None:
@@ -134,7 +134,7 @@ def create_side_by_side(server: Server, many: int) -> None:
 
 
 def make_and_remove_by_hand(raw: Raw, many: int) -> None:
-    """What a deploy does: create, deliver the secrets, start. And what is removed: the volume of the state stays."""
+    """The steps of a deploy: create, deliver the secrets, start. The state's volume is kept on removal."""
 
     def make(number: int) -> None:
         name = f"{raw.mark}-many-{number}"
@@ -154,7 +154,7 @@ def make_and_remove_by_hand(raw: Raw, many: int) -> None:
 
 
 def remove_and_wait(server: Server, engine: Any, many: int) -> None:
-    """Removing takes its time as well, for what is made by hand, too."""
+    """Removal takes time as well, also for containers made by hand."""
     chosen = {"label": [f"{INSTANCE_LABEL}={server.instance}"]}
     before = {each["Id"] for each in engine.containers(filters=chosen)}
     with ThreadPoolExecutor(AT_ONCE) as pool:

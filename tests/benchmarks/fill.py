@@ -1,4 +1,4 @@
-"""What makes projects for the table, run by `manage.py shell`."""
+"""Code that creates the projects for the table, run by `manage.py shell`."""
 
 ROWS = """
 from django.conf import settings

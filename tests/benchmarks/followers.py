@@ -102,13 +102,13 @@ def deploy(server: Server, number: int) -> tuple[str, str]:
 
 @contextmanager
 def following(server: Server, logs: list[tuple[str, str]], number: int) -> Iterator[list[HTTPResponse]]:
-    """So many streams, all of them begun. What they say fits into the buffers of their sockets."""
+    """Opens that many streams and waits until all have begun. Their output fits into the sockets' buffers."""
     with ExitStack() as stack:
         yield [follow(server, stack, *logs[place // PER_OWNER]) for place in range(number)]
 
 
 def follow(server: Server, stack: ExitStack, path: str, key: str) -> HTTPResponse:
-    """A place that was left a moment ago is free once the server has noticed."""
+    """A stream that was just closed frees its place only once the server has noticed."""
     for _ in range(FREE_WITHIN):
         connection = stack.enter_context(closing(HTTPConnection("127.0.0.1", server.port, timeout=60)))
         connection.request("GET", path, headers={"Authorization": f"Bearer {key}"})
@@ -122,7 +122,7 @@ def follow(server: Server, stack: ExitStack, path: str, key: str) -> HTTPRespons
 
 @contextmanager
 def looking(server: Server, number: int) -> Iterator[list[int]]:
-    """So many pages, of the list and of a project by turns. Yields the statuses of their answers."""
+    """Opens that many pages, alternately the list and a project. Yields the statuses of their answers."""
     cookie = Path(server.environment["BERTH_DATA_DIR"], "cookie").read_text()
     page = get(HTTPConnection("127.0.0.1", server.port, timeout=60), "/", cookie)[1].decode()
     marks = re.findall(r'<input[^>]*name="(order|counts|seen)" value="(\w+)"', page)
@@ -155,7 +155,7 @@ def looking(server: Server, number: int) -> Iterator[list[int]]:
 
 
 def tell(name: str, server: Server) -> None:
-    """Of some seconds, in which each dashboard looks twice."""
+    """Measures for a few seconds, in which each dashboard refreshes twice."""
     assert server.process is not None
     side = Side(name, server.port, server.process.pid, [])
     began = side.spent()
@@ -170,7 +170,7 @@ def get(connection: HTTPConnection, path: str, cookie: str) -> tuple[int, bytes]
 
 
 def count(server: Server) -> tuple[object, int]:
-    """Connections to the database, where it is PostgreSQL, and threads of the service's processes."""
+    """The connections to PostgreSQL (if it is the database) and the threads of the service's processes."""
     connections: object = "-"
     if (address := server.environment.get("DATABASE_URL", "")).startswith("postgres"):
         with psycopg.connect(address) as connection:

@@ -44,7 +44,7 @@ def make_upstream(pieces: float, seconds: float) -> web.Application:
 
 
 def make_bare(upstream: str) -> web.Application:
-    """Asks as it was asked, and passes on what comes."""
+    """Forwards the request, and passes the answer on as it comes."""
 
     async def pass_through(request: web.Request) -> web.StreamResponse:
         body = await request.read()

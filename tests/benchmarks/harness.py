@@ -60,7 +60,7 @@ class Server:
         return Client(self.port)
 
     def connect_users(self, count: int) -> "list[Client]":
-        """As so many users: of one the service carries out some commands at a time only."""
+        """That many users, because the service limits how many commands of one user it carries out at a time."""
         manage(self, "shell", "--no-imports", "-c", CLIENTS.format(count=count))
         folder = Path(self.environment["BERTH_DATA_DIR"])
         return [Client(self.port, (folder / f"client-key-{number}").read_text()) for number in range(count)]
@@ -76,7 +76,7 @@ class Client:
         self._headers["Authorization"] = f"Bearer {key}"
 
     def connect_anew(self) -> None:
-        """For one that others may have kept waiting for longer than the server keeps a connection that is idle."""
+        """For a client that may have waited longer than the server keeps an idle connection."""
         self._connection.close()
         self._connection.connect()
 
@@ -87,7 +87,7 @@ class Client:
         return response.status, json.loads(content) if content else None
 
     def ask(self, method: str, path: str, body: Any, *expected: int) -> Any:
-        """Raises `UnexpectedAnswerError` where the status is another than those."""
+        """Raises `UnexpectedAnswerError` if the status is not one of those."""
         status, answer = self.call(method, path, body)
         if status not in expected:
             said = answer.get("detail", "") if isinstance(answer, dict) else ""
@@ -159,7 +159,7 @@ def wait_for_answer(port: int, process: "subprocess.Popen[bytes]", log: Path) ->
 
 
 def timed(act: Callable[[], Any]) -> tuple[float, Any]:
-    """Milliseconds, and what it returned."""
+    """The milliseconds it took, and its result."""
     began = time.perf_counter()
     result = act()
     return (time.perf_counter() - began) * 1000, result
@@ -170,7 +170,7 @@ def percentile(values: list[float], share: float) -> float:
 
 
 def median_ratio(ours: list[float], raw: list[float]) -> tuple[float, float, float]:
-    """Quartiles of the ratio pair by pair: the machine's speed drifts, and a pair drifts together."""
+    """Quartiles of the ratios of the pairs: the machine's speed drifts, but equally for both of a pair."""
     ratios = sorted(a / b for a, b in zip(ours, raw, strict=True))
     low, middle, high = statistics.quantiles(ratios, n=4)
     return low, middle, high

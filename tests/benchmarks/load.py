@@ -30,14 +30,14 @@ class Load:
 
 
 def uses_wrk(seconds: float) -> bool:
-    """It knows whole seconds only."""
+    """wrk accepts whole seconds only."""
     return WRK is not None and seconds >= 1
 
 
 def press(
     port: int, path: str, headers: Mapping[str, str], *, status: int = 200, seconds: float = 4, connections: int = 16
 ) -> Load:
-    """Begins once the answer has this status: on a busy machine what is known may be too old for a moment."""
+    """Begins once the answer has this status: on a busy machine the known state may be too old for a moment."""
     wait_until(lambda: _ask(port, path, headers) == status, within=120)
     if uses_wrk(seconds):
         return _press_by_wrk(port, path, headers, seconds, connections)

@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def make_fleet(containers: int) -> "tuple[Project, list[dict[str, Any]]]":
-    """One project at rest, and as many that run as there are containers, whose rows in the engine's list it returns."""
+    """One stopped project, and a running one for each container. Returns their rows in the engine's list."""
     from accounts.models import User
     from containers.identity import own_labels
     from containers.vocabulary import GENERATION_LABEL, PROJECT_LABEL

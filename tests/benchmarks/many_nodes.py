@@ -34,7 +34,7 @@ PAGE = 50
 
 
 class SlowManager(FaultySocket):
-    """`rows`: how many the lists of services and tasks have, for each of which it takes its time."""
+    """`rows` is the length of the lists of services and tasks; each row takes some time."""
 
     rows, call_seconds, row_seconds = 0, 0.0, 0.0
 
@@ -125,7 +125,7 @@ def measure(manager: SlowManager, count: int, options: argparse.Namespace) -> No
 
 
 def settle() -> None:
-    """Has everything that the manager tells written down. Further rows are copies of the one that is there."""
+    """Reconciles until everything the manager reports is recorded. Further rows are copies of the existing one."""
     from projects.watcher.reconcile.full import reconcile
 
     for _ in range(5):
@@ -142,14 +142,14 @@ def list_all() -> None:
 
 
 def timed(act: Callable[[], object]) -> tuple[float, float]:
-    """Seconds by the clock, and of this thread's processor."""
+    """Seconds by the clock, and of this thread's processor time."""
     began, used = time.perf_counter(), time.thread_time()
     act()
     return time.perf_counter() - began, time.thread_time() - used
 
 
 def make_fleet(count: int) -> "APIClient":
-    """As many projects as that run, all of one owner, whose client it returns."""
+    """Creates that many running projects of one owner, whose client it returns."""
     from accounts.models import User
     from projects.models import AgentType, Plan, Project
     from tests.clients import api_of
@@ -167,7 +167,7 @@ def make_fleet(count: int) -> "APIClient":
 
 
 def tell_of(manager: SlowManager, nodes: int) -> None:
-    """Has the manager tell of all projects, each with a service that has a task on one of the nodes."""
+    """Makes the manager list all projects, each with a service that has a task on one of the nodes."""
     from projects.models import Project
 
     keys = [str(key) for key in Project.objects.values_list("pk", flat=True)]

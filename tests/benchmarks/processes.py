@@ -21,7 +21,7 @@ def report_memory(server: Server) -> None:
 
 
 def report_readiness(server: Server, *, rounds: int) -> None:
-    """Ends the server, and does what `make run` does where environment, engine and images are there."""
+    """Ends the server, and does what `make run` does when environment, engine and images exist."""
     assert server.process is not None
     server.process.terminate()
     server.process.wait(60)
@@ -41,7 +41,7 @@ def _start(server: Server) -> "subprocess.Popen[bytes]":
 
 
 def list_family(pid: int) -> Iterator[int]:
-    """The process and all that come from it."""
+    """The process and all its descendants."""
     yield pid
     with suppress(OSError):  # it has ended meanwhile
         for task in Path(f"/proc/{pid}/task").glob("*/children"):
@@ -50,7 +50,7 @@ def list_family(pid: int) -> Iterator[int]:
 
 
 def _memory(pid: int) -> int:
-    """Kilobytes; 0 of a process that has ended meanwhile."""
+    """Kilobytes; 0 if the process has ended meanwhile."""
     with suppress(OSError):
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
         return next((int(line.split()[1]) for line in lines if line.startswith("Pss:")), 0)

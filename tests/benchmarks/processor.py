@@ -28,7 +28,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 @dataclass
 class Side:
-    """A server: the processes that belong to it, and what they take by themselves."""
+    """The processes of a server, and the processor time that they take while idle."""
 
     name: str
     port: int

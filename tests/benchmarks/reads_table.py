@@ -108,7 +108,7 @@ def ask(port: int, path: str, headers: Mapping[str, str]) -> tuple[str, bytes]:
 
 
 def measure(server: Server, bare: int, row: Row, options: argparse.Namespace) -> tuple[list[Load], list[Load]]:
-    """Ours and the bare view's in turn, each time with new connections, and each of them first in every other round.
+    """Measures ours and the bare view in turn, each time with new connections; they take turns at being first.
 
     The bare view of a 304 sends what the client has. The first slice of each is not counted.
     """
@@ -118,7 +118,7 @@ def measure(server: Server, bare: int, row: Row, options: argparse.Namespace) ->
 
 
 def press_in_turn(port: int, rows: tuple[Row, Row], options: argparse.Namespace) -> tuple[list[Load], list[Load]]:
-    """Two of ours, as `measure` does it with one of ours and the bare view."""
+    """Compares two of ours, as `measure` compares one of ours with the bare view."""
     return _in_turn(_press(port, rows[0], options), _press(port, rows[1], options), options)
 
 
@@ -160,7 +160,7 @@ def _ratio(ours: list[float], theirs: list[float]) -> str:
 
 @contextmanager
 def deploying(server: Server, *, clients: int) -> Iterator[None]:
-    """Clients that deploy, stop and delete all the while, each as another user. Raises what one of them does."""
+    """Clients that deploy, stop and delete all the time, each as a different user. Raises the error of any of them."""
     is_over = threading.Event()
 
     def go_on(client: Client, number: int) -> None:

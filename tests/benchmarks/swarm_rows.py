@@ -1,4 +1,4 @@
-"""What a manager of a simulated Swarm tells of a service, of its task and of a node, as text."""
+"""The answers of a simulated Swarm manager about a service, its task and a node, as text."""
 
 import json
 
@@ -40,7 +40,7 @@ def write_node(number: int) -> str:
 
 
 def write_note(key: str, ident: str, node: str) -> str:
-    """The config that says that the agent has run on this node."""
+    """The config object which records that the agent has run on this node."""
     from containers.identity import own_labels
     from containers.swarm.tasks.service_spec import KEPT_ON_LABEL
     from containers.vocabulary import PROJECT_LABEL

@@ -1,4 +1,4 @@
-"""What the benchmark says where it cannot run."""
+"""What the benchmark reports when it cannot run."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The command that makes the table works. What it measures here says nothing, and is not asserted."""
+"""The command that makes the table works. Its figures mean nothing here and are not asserted."""
 
 import subprocess
 import sys

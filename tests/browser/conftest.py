@@ -53,7 +53,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def launch(playwright: Playwright) -> Browser:
-    """All that waits for something waits long: a busy machine is no fault of a page's."""
+    """All waits have a long limit: a busy machine is no fault of a page."""
     expect.set_options(timeout=PATIENCE)
     return playwright.chromium.launch(
         executable_path=QUIET, args=ARGUMENTS, env={**os.environ, "BERTH_TEST_CHROMIUM": CHROMIUM or "chromium"}
@@ -109,7 +109,7 @@ def _wait_for_last_answers() -> None:
 
 @pytest.fixture
 def complaints() -> list[str]:
-    """What the browser complained of; must be empty at the end."""
+    """The complaints of the browser; must be empty at the end."""
     return []
 
 
@@ -161,7 +161,7 @@ def screens(page: Page, pytestconfig: pytest.Config) -> Callable[[str], Iterator
 
 @pytest.fixture
 def look(page: Page, screens: Callable[[str], Iterator[int]]) -> Callable[[str], None]:
-    """Sees that nothing of the page sticks out of any screen, and takes its pictures."""
+    """Checks that nothing of the page is wider than a screen, and takes its pictures."""
 
     def fits(name: str) -> None:
         for width in screens(name):

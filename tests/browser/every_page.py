@@ -29,14 +29,14 @@ FACTS = {
     "error": "The staff are doing maintenance on this installation. Try again later; agents keep running.",
     "seconds": 12,
 }
-"""What the pages of errors are given."""
+"""The context of the error pages."""
 REFUSED = ("/nowhere", "/admin/nowhere/", "/admin/accounts/apikey/add/")
 """Of pages that are not there, and of what even admins may not do, these are looked at for all."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Seen:
-    """A page as somebody sees it. `sent` is what takes the place of what the server answers there to a GET."""
+    """A page as one user sees it. `sent` replaces the server's answer to a GET."""
 
     name: str
     address: str
@@ -49,7 +49,7 @@ class Seen:
 
 
 def find_pages(world: World, *, has_admin: bool) -> list[tuple[str, User | None]]:
-    """Every address that may lead to a page, with who goes there. Whether it does is told by `ask`."""
+    """Every address that may lead to a page, with the user who opens it. `ask` finds out whether it does."""
     addresses = [address_of(route, world.parameters) for route in page_routes()]
     addresses = list(dict.fromkeys([*addresses, DOCS, *REFUSED, *world.more]))
     before = [address for address in addresses if not address.startswith("/admin/")]
@@ -61,7 +61,7 @@ def find_pages(world: World, *, has_admin: bool) -> list[tuple[str, User | None]
 
 
 def ask(world: World, address: str, visitor: User | None) -> Seen | None:
-    """The page at this address, unless it leads elsewhere or is none."""
+    """The page at this address, or `None` if it redirects or is not a page."""
     answer = browser_of(visitor).get(address)
     if answer.streaming:
         hang_up(answer)
@@ -73,7 +73,7 @@ def ask(world: World, address: str, visitor: User | None) -> Seen | None:
 
 
 def send_forms_empty(world: World, address: str, visitor: User | None) -> Iterator[Seen]:
-    """What each form of the page answers that nobody has filled in. Nothing is changed by it."""
+    """The answer to each form of the page sent empty. This changes nothing."""
     client = browser_of(visitor)
     for action in _Forms.of(client.get(address).content.decode()):
         target = urljoin(address, action)
@@ -87,7 +87,7 @@ def send_forms_empty(world: World, address: str, visitor: User | None) -> Iterat
 
 
 def error_pages() -> Iterator[Seen]:
-    """Every template that stands at the root and is named for a status, and that of the maintenance."""
+    """Every template at the root that is named for a status, and the maintenance page."""
     for template in [*sorted(TEMPLATES.glob("[45]??.html")), TEMPLATES / "maintenance.html"]:
         text = render_to_string(template.name, FACTS)
         yield Seen(name=f"error-{template.stem}", address=f"/error-{template.stem}", visitor=None, sent=text.encode())
@@ -99,7 +99,7 @@ def _is_page(answer: Any) -> bool:
 
 
 def _name(world: World, visitor: User | None, address: str) -> str:
-    """For the file of its picture."""
+    """The name for the file of its picture."""
     who = "nobody" if visitor is None else "admin" if visitor == world.admin else "owner"
     path = re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}", lambda found: found[0][:4], address.strip("/"))
     return f"{world.name}-{who}-{re.sub(r'[^A-Za-z0-9]+', '-', path).strip('-') or 'list'}"

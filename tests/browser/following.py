@@ -1,4 +1,4 @@
-"""Going from page to page by what is on them."""
+"""Going from page to page by links and buttons."""
 
 from playwright.sync_api import Locator
 

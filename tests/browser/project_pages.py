@@ -13,7 +13,7 @@ from tests.deploying import token_of_bot
 BOT = 4_000_000_000
 
 MOMENT = 5000
-"""More milliseconds than lie between two refreshes."""
+"""Milliseconds, longer than the time between two refreshes."""
 
 
 MOST_STOPS = 30

@@ -26,7 +26,7 @@ AF_NETLINK = 16
 
 
 def refuse_netlink(socket: int) -> None:
-    """For this process and all that it starts. Where the kernel has no seccomp, nothing changes."""
+    """Applies to this process and all that it starts. Without seccomp in the kernel, nothing changes."""
     steps = [
         (LOAD, 0, 0, NUMBER),
         (EQUALS, 0, 3, socket),

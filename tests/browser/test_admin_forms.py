@@ -39,7 +39,7 @@ SAID_OF_A_FAILURE = {"htmx:afterRequest", "htmx:sendError"}
 
 @pytest.fixture
 def service(engine: MemoryEngine) -> PopulatedService:
-    """With texts as long as they may be, and without a space where none is needed."""
+    """With texts of the maximum length, without spaces where none are needed."""
     service = PopulatedService.make(engine)
     for model in MODELS:
         stretch(model)
@@ -57,7 +57,7 @@ def stretch(model: type[Model]) -> None:
 
 
 def addresses(model: type[Model]) -> Iterator[tuple[str, str]]:
-    """The list, the form of the first row, and the empty one, by what they are called."""
+    """The list, the form of the first row, and the empty form, by name."""
     name = f"{model._meta.app_label}/{model._meta.model_name}"
     row = model._default_manager.first()
     assert row is not None, f"Give PopulatedService a {model.__name__}."

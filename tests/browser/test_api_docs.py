@@ -16,7 +16,7 @@ PARSES = "texts => texts.map(text => { new (async () => {}).constructor(text); r
 
 
 def open_some(page: Page) -> None:
-    """Where people want the pictures, all of it; else of each part the first."""
+    """Everything if pictures are wanted; otherwise the first item of each part."""
     chosen = "details" if PICTURES else "h2 + details, details:has(#create_project)"
     page.evaluate("chosen => { for (const node of document.querySelectorAll(chosen)) node.open = true; }", chosen)
 
@@ -97,7 +97,7 @@ def test_a_second_token_outlives_the_first(page: Page, alice: User, sign_in: Cal
 
 
 def test_no_redirect_target_is_listed_in_the_docs(page: Page) -> None:
-    """As that for setting up a second factor, where the installation asks for one."""
+    """Such as the page for setting up a second factor, if the installation requires one."""
     page.route("**/settings/token-for-docs", lambda route: route.fulfill(status=302, headers={"Location": "/sign-in"}))
     page.goto("/api/docs")
     page.evaluate("offer()")

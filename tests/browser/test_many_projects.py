@@ -34,7 +34,7 @@ def test_sixty_one_projects_are_searched_narrowed_down_sorted_and_commanded(
 
 
 def find(page: Page, rows: Locator) -> None:
-    """By a text and by a status; the way back leads to what was shown before."""
+    """By text and by status; the back button restores the previous list."""
     page.get_by_label("Search").press_sequentially("agent 1")
     expect(rows).to_have_count(10)
     expect(page).to_have_url("/?q=agent%201&sort=trouble")
@@ -52,7 +52,7 @@ def find(page: Page, rows: Locator) -> None:
 
 
 def sort(page: Page, rows: Locator) -> None:
-    """What is crashed, and then all of them, over three pages."""
+    """First the crashed ones, then all of them, over three pages."""
     order = page.get_by_label("Order")
     for name, numbers in (("Oldest first", (30, 32)), ("Newest first", (32, 30)), ("By name", (30, 32))):
         order.select_option(name)
@@ -70,7 +70,7 @@ def sort(page: Page, rows: Locator) -> None:
 
 
 def command(page: Page, rows: Locator) -> None:
-    """A whole page of them by the keyboard, and the end of three."""
+    """A whole page by the keyboard, and three deleted."""
     page.goto("/?sort=name")
     page.get_by_label("All on this page").press("Space")
     expect(page.get_by_text("25 selected:")).to_be_visible()

@@ -10,7 +10,7 @@ from tests.fakes.engine import MemoryEngine
 
 
 def wait_until_it_listens(page: Page) -> None:
-    """An address is there before the script is. What a visitor types meanwhile is lost."""
+    """The address changes before the script has loaded. Keys pressed meanwhile are lost."""
     expect(page.locator("#open-palette")).to_be_visible()
 
 

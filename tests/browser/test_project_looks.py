@@ -1,4 +1,4 @@
-"""What the projects' pages look like in states to which no address leads; all others are in `test_every_page.py`.
+"""The projects' pages in states that no address leads to; all others are in `test_every_page.py`.
 
 The pictures go to BERTH_TEST_PICTURES, where that is set.
 """

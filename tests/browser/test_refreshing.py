@@ -45,7 +45,7 @@ def test_what_has_not_changed_is_answered_with_nothing_and_a_change_with_little(
 
 
 def test_the_moment_of_the_last_look_goes_back_where_it_does(home: Page) -> None:
-    """It does where an operation begins: what the watcher saw before says nothing any more."""
+    """It does when an operation begins: what the watcher saw before is no longer valid."""
     project = deploy_by_form(home)
     home.goto(f"/projects/{project.pk}")
     checked = home.locator("#checked")
@@ -87,7 +87,7 @@ def test_a_page_that_cannot_be_refreshed_says_so(home: Page) -> None:
 def test_the_page_of_a_project_that_is_gone_leads_to_the_list_and_the_browser_complains_of_nothing(
     home: Page, complaints: list[str]
 ) -> None:
-    """Also while the steps of its deploy are asked for."""
+    """Also while the steps of its deploy are being requested."""
     project = deploy_by_form(home)
     project.address = "10.0.0.5"  # as one has that is behind the gateway
     for project.first_polled_at in (timezone.now(), None):

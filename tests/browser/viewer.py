@@ -46,7 +46,7 @@ STICKS_OUT = "document.documentElement.scrollWidth - innerWidth"
 
 
 def faults_of(page: Page, rules: Any = None) -> list[str]:
-    """What axe finds on the page as it is now: the name of each rule with where it is broken."""
+    """What axe finds on the current page: the name of each rule and where it is broken."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE)
     page.evaluate(STILL)
@@ -55,7 +55,7 @@ def faults_of(page: Page, rules: Any = None) -> list[str]:
 
 
 class Viewer:
-    """Collects in `faults` what is wrong with the pages that it is shown. Pictures go to a folder, if one is given."""
+    """Collects in `faults` what is wrong with the pages. Saves pictures to a folder, if one is given."""
 
     def __init__(self, page: Page, complaints: list[str], server: str, pictures: str) -> None:
         self.faults: list[str] = []

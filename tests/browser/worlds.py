@@ -1,4 +1,4 @@
-"""Services to look at: one with everything in every mood, and one with nothing in it."""
+"""Services to look at: one with everything in every state, and an empty one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ MOODS = ["Harbour pilot", "Night watch", "Tide tables", "x" * 64, "Lost at sea",
 
 @dataclass(frozen=True, kw_only=True)
 class World:
-    """`parameters` are the values for the parameters of routes, and `more` are addresses that no route tells."""
+    """`parameters` are the values for the parameters of routes; `more` are addresses that no route contains."""
 
     name: str
     owner: User
@@ -32,7 +32,7 @@ class World:
 
 
 def make_full(engine: MemoryEngine) -> World:
-    """One of everything that there is, and agents in every mood: what is long is as long as it may be."""
+    """One object of each kind, and agents in every state. Long texts have their maximum length."""
     service = PopulatedService.make(engine)
     fleet = deploy_fleet(service.alice)
     crashed = stir(fleet, engine)
@@ -58,13 +58,13 @@ def make_empty() -> World:
 
 
 def deploy_fleet(owner: User) -> dict[str, Project]:
-    """A project for each of the moods that a list can show."""
+    """A project for each state that a list can show."""
     Plan.objects.filter(slug="pro").update(max_projects=20)
     return {name: deploy_named(owner, name, number) for number, name in enumerate(MOODS)}
 
 
 def stir(fleet: dict[str, Project], engine: MemoryEngine) -> Project:
-    """Bring each into its mood, and return the one with the most to say."""
+    """Bring each into its state, and return the one with the most to show."""
     _, watch, tide, long, sea, repair = fleet.values()
     for number in range(40):
         engine.log(watch.container_name, f'AGENT-STATUS {{"v":1,"state":"running","code":"","detail":"poll {number}"}}')
@@ -137,7 +137,7 @@ def note_session(user: User, **values: Any) -> None:
 
 
 def add_keys(user: User) -> dict[str, Any]:
-    """By what they are: used, for reading, to be rotated, over."""
+    """By kind: used, for reading, to be rotated, expired."""
     ago = timezone.now() - timedelta(hours=3)
     used = {"last_used_at": ago, "last_used_ip": "2001:db8:85a3::8a2e:370:7334"}
     return {

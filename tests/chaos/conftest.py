@@ -79,7 +79,7 @@ def server(site: Site) -> Server:
 def real_engine(
     docker_instance: DockerInstance, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Callable[[str], None]]:
-    """Makes this process use the Docker engine as `docker_instance`.
+    """Makes this process work as `docker_instance` does, with the same Docker engine.
     The argument is a DOCKER_HOST, or empty for the usual one."""
 
     def use(url: str = "") -> None:
