@@ -4,8 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.utils import timezone
 from rest_framework.test import APIClient
 
+from accounts import clock
 from projects.models import Project
 from tests.deploying import PROJECT, deploy_project
 from tests.ports import reserve_port
@@ -26,6 +28,13 @@ def deploy(api: APIClient) -> Callable[..., Project]:
 @pytest.fixture
 def project(deploy: Callable[..., Project]) -> Project:
     return deploy()
+
+
+@pytest.fixture
+def still_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stops the service's clock, so that what was just observed stays fresh on a slow machine."""
+    now = timezone.now()
+    monkeypatch.setattr(clock, "now", lambda: now)
 
 
 @pytest.fixture

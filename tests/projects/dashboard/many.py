@@ -4,8 +4,8 @@ from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
-from django.utils import timezone
 
+from accounts import clock
 from accounts.models import User
 from containers.vocabulary import ContainerState, Health
 from projects.models import AgentType, Event, Plan, Project, Watch
@@ -14,7 +14,7 @@ from projects.rules.status.lifecycle import LEASE, Desired
 
 def make_projects(owner: User, number: int, **fields: Any) -> list[Project]:
     """Makes running projects, newest first, each with an event. `fields` are columns of all of them."""
-    now = timezone.now()
+    now = clock.now()
     columns = {
         "owner": owner,
         "instance": settings.BERTH_INSTANCE,
@@ -40,7 +40,7 @@ def make_projects(owner: User, number: int, **fields: Any) -> list[Project]:
 
 def watch_well() -> None:
     """The watcher has just made a round."""
-    now = timezone.now()
+    now = clock.now()
     Watch.objects.update_or_create(
         instance=settings.BERTH_INSTANCE,
         defaults={"holder": "tests", "heartbeat_at": now, "lease_until": now + LEASE},

@@ -18,7 +18,7 @@ from projects.rules.status.statuses import Status
 from tests.projects.dashboard.many import make_projects, watch_well
 from tests.projects.dashboard.pages import text_of
 
-pytestmark = pytest.mark.one_database
+pytestmark = [pytest.mark.one_database, pytest.mark.usefixtures("still_clock")]
 NOW = timezone.now
 
 

@@ -23,7 +23,7 @@ from tests.paths import ROOT
 from tests.projects.dashboard.many import make_projects, watch_well
 from tests.projects.dashboard.pages import marks_of, text_of
 
-pytestmark = pytest.mark.one_database
+pytestmark = [pytest.mark.one_database, pytest.mark.usefixtures("still_clock")]
 
 STATIC = ROOT / "config/static"
 

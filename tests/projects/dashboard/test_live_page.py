@@ -17,6 +17,8 @@ from tests.fakes.engine import MemoryEngine
 from tests.projects.dashboard.many import watch_well
 from tests.projects.dashboard.pages import path_of, text_of
 
+pytestmark = pytest.mark.usefixtures("still_clock")
+
 SMALL = 3 * 1024
 """Bytes of an answer, headers included, if nothing is new."""
 

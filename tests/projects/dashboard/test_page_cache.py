@@ -22,6 +22,8 @@ from tests.projects.dashboard.many import make_projects, watch_well
 from tests.projects.dashboard.pages import path_of
 from tests.projects.histories import PageHistory
 
+pytestmark = pytest.mark.usefixtures("still_clock")
+
 REMEMBERS = connection.vendor == "postgresql"
 
 

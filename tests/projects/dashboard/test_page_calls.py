@@ -26,7 +26,7 @@ from tests.factories import ApiKeyFactory
 from tests.projects.dashboard.many import make_projects, watch_well
 from tests.projects.dashboard.pages import text_of
 
-pytestmark = pytest.mark.one_database
+pytestmark = [pytest.mark.one_database, pytest.mark.usefixtures("still_clock")]
 
 ASKS_FOR_YOUR_OWN = {"accounts:sign-in": 401}
 """If the reader must insert a password: the response to the request with the example's password."""

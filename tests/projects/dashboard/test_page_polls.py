@@ -21,7 +21,7 @@ from tests.projects.dashboard.many import make_projects, watch_well
 from tests.projects.dashboard.pages import marks_of, path_of
 from tests.projects.histories import PageHistory
 
-pytestmark = pytest.mark.one_database("postgresql")
+pytestmark = [pytest.mark.one_database("postgresql"), pytest.mark.usefixtures("still_clock")]
 
 BOTH = pytest.mark.parametrize("kind", ["list", "page"])
 OF_EACH = {"X-Request-ID", "RateLimit", "RateLimit-Policy", "Content-Length"}

@@ -19,6 +19,8 @@ from tests.projects.dashboard.many import make_projects, watch_well
 from tests.projects.dashboard.pages import marks_of
 from tests.projects.histories import History
 
+pytestmark = pytest.mark.usefixtures("still_clock")
+
 
 @pytest.fixture(autouse=True)
 def _memory() -> Iterator[None]:

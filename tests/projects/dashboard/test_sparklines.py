@@ -18,7 +18,7 @@ from tests.fakes.engine import MemoryEngine
 from tests.projects.dashboard.many import make_projects, watch_well
 from tests.projects.dashboard.pages import marks_of, text_of
 
-pytestmark = pytest.mark.one_database
+pytestmark = [pytest.mark.one_database, pytest.mark.usefixtures("still_clock")]
 HTMX = {"HX-Request": "true"}
 
 
