@@ -38,6 +38,7 @@ MAY_RUN_SQL = {
     "config/database/postgresql/copies.py",
     "config/database/sqlite/copies.py",
     "config/database/migration_lock.py",  # takes a lock of the server's
+    "config/management/command_line.py",  # no SQL: `execute` is Django's name for running a command
     "projects/services/staff/growth.py",  # counts rows of tables that no model stands for
 }
 MAY_START_PROGRAMS = {"containers/programs.py"}

@@ -58,7 +58,7 @@ STATS = {
     "pids_stats": {"current": 3},
 }
 VOLUMES = {"Volumes": [{"Name": "berth-1-data", "Labels": {"berth.project": "1"}, "CreatedAt": AT}]}
-EVENT = {"Action": "die", "timeNano": 10**18, "Actor": {"Attributes": {"berth.project": "1"}}}
+EVENT = {"Action": "die", "timeNano": 10**18, "Actor": {"ID": "c" * 64, "Attributes": {"berth.project": "1"}}}
 
 Reader = Callable[[Any], object]
 BEGAN = datetime(2026, 11, 20, 11, tzinfo=UTC)
