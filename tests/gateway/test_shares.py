@@ -92,7 +92,14 @@ def test_only_the_connections_of_an_address_that_opens_too_many_are_cut() -> Non
         return not transport.is_cut
 
     async def flood() -> None:
-        server = GuardedServer(handle, most=128, throttle=Throttle(64, now), share=CpuShare(0.03, now))
+        blocked: set[str] = set()
+        server = GuardedServer(
+            handle,
+            most=128,
+            throttle=Throttle(64, now),
+            block=lambda address, _seconds: blocked.add(address),
+            share=CpuShare(0.03, now),
+        )
         let_in = 0
         for _ in range(10_000):  # a thousand in a second
             now.seconds += 0.001
@@ -101,6 +108,7 @@ def test_only_the_connections_of_an_address_that_opens_too_many_are_cut() -> Non
         assert opened(server, "b")
         now.seconds += LONGEST  # those that were cut count too, up to this
         assert opened(server, "a")
+        assert blocked == {"a"}
 
     asyncio.run(flood())
 

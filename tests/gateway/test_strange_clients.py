@@ -91,7 +91,8 @@ def test_an_address_that_has_taken_its_share_is_not_read_until_there_is_more(mon
 
     async def send() -> None:
         share = CpuShare(1.0, time.monotonic)
-        server = GuardedServer(nobody, most=9, throttle=Throttle(9, time.monotonic), share=share)
+        throttle = Throttle(9, time.monotonic)
+        server = GuardedServer(nobody, most=9, throttle=throttle, block=lambda *_: None, share=share)
         connection, transport = server(), Transport()
         connection.connection_made(transport)
         connection.data_received(b"GET / HTTP/1.1\r\n")
@@ -113,7 +114,8 @@ def test_the_time_to_receive_bytes_is_charged_to_the_address_across_connections(
 
     async def send() -> None:
         share = CpuShare(1.0, lambda: 1000.0)
-        server = GuardedServer(nobody, most=9, throttle=Throttle(9, time.monotonic), share=share)
+        throttle = Throttle(9, time.monotonic)
+        server = GuardedServer(nobody, most=9, throttle=throttle, block=lambda *_: None, share=share)
         (first, transport), (other, beside) = [(server(), Transport()) for _ in range(2)]
         first.connection_made(transport)
         first.data_received(b"GET / HTTP/1.1\r\nA: ")

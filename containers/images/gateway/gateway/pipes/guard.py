@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from aiohttp import HttpVersion11, web
@@ -20,18 +20,25 @@ BODY_WITHIN = 120.0
 TOO_FAST = 1.0
 """Seconds by which the new connections of an address may be ahead of their rate, beyond the allowed burst."""
 
+Block = Callable[[str, float], None]
+"""Keeps an address away for some seconds."""
+
 
 class GuardedServer(web.Server):
     """Aborts connections of an address that has too many or opens them too fast.
 
-    So one agent cannot use up the file descriptors or the processor for all others.
+    So one agent cannot use up the file descriptors or the processor for all others. `block` keeps further connections
+    of an address away for some seconds.
     """
 
-    def __init__(self, handler: Any, *, most: int, throttle: Throttle, share: CpuShare, **options: Any) -> None:
+    def __init__(
+        self, handler: Any, *, most: int, throttle: Throttle, block: Block, share: CpuShare, **options: Any
+    ) -> None:
         super().__init__(handler, **options)
         self._most = most
         self._share = share
         self._throttle = throttle
+        self._block = block
         self._open: defaultdict[str, int] = defaultdict(int)
         self._counted: dict[RequestHandler, str] = {}
 
@@ -43,7 +50,10 @@ class GuardedServer(web.Server):
         address = address_of(transport)
         self._counted[handler] = address
         self._open[address] += 1
-        if self._open[address] > self._most or self._throttle.wait_for(address) > TOO_FAST:
+        wait = self._throttle.wait_for(address)
+        if wait > TOO_FAST:
+            self._block(address, wait)
+        if wait > TOO_FAST or self._open[address] > self._most:
             transport.abort()
 
     def connection_lost(self, handler: RequestHandler, exc: BaseException | None = None) -> None:

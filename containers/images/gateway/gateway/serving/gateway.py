@@ -19,6 +19,7 @@ from gateway.entries.leases import Leases
 from gateway.entries.store import Store, read_keys
 from gateway.entries.table import Table
 from gateway.pipes.guard import GuardedServer
+from gateway.pipes.source_filter import SourceFilter
 from gateway.pipes.upstream import open_client
 from gateway.providers.call import ProviderCalls
 from gateway.rules.callers import Callers, Comparison, GracePeriods
@@ -122,10 +123,12 @@ async def _background_task(work: Coroutine[None, None, None]) -> AsyncIterator[N
 async def _serve(
     config: Config, dispatcher: Dispatcher, polls: Polls, listening: socket.socket | None
 ) -> AsyncIterator[int]:
+    sources = SourceFilter()
     server = GuardedServer(
         dispatcher,
         most=config.connections,
         throttle=Throttle(config.connections / 2, asyncio.get_running_loop().time),
+        block=sources.block,
         share=CpuShare(config.share, asyncio.get_running_loop().time),
         handler_cancellation=True,
         keepalive_timeout=IDLE_FOR,
@@ -136,10 +139,12 @@ async def _serve(
         max_field_size=8190,
     )
     serving = await _listen(server, config, listening)
+    sources.attach_to(serving.sockets[0].fileno())
     try:
         yield serving.sockets[0].getsockname()[1]
     finally:
         serving.close()
+        sources.close()
         server.pre_shutdown()  # before polls end, so that no agent polls again on the same connection
         polls.end_all()
         await server.shutdown(LAST_WORDS_WITHIN)
