@@ -25,6 +25,7 @@ from projects.watcher.ends.run_ends import RunEnds
 from projects.watcher.heartbeat import IDLE, STEP, Pulse
 from projects.watcher.leader import beat_again
 from projects.watcher.reconcile.event_updates import Subject, record_events
+from projects.watcher.reconcile.least_delay import LeastDelay
 from projects.watcher.reconcile.pending_events import News, PendingEvents
 from projects.watcher.threads import LastingThread
 
@@ -62,7 +63,7 @@ class EventFreshness(LastingThread):
         super().__init__(name="vouching", end_within=2 * WAIT, beat=self._beat)
         self._holder, self._ends = name, ends
         self._lock, self._heard = threading.Lock(), threading.Event()
-        self._least_delay = math.inf
+        self._delay = LeastDelay()
         self._newest = -math.inf  # on the engine's clock
         self._may_ask = True
         self._until = -math.inf
@@ -71,13 +72,15 @@ class EventFreshness(LastingThread):
         self._untold = PendingEvents()
 
     def hear(self, event: EngineEvent) -> None:
-        """Receives an event. Events come in order. The engine has its own clock, so the smallest difference between an
-        event's time and its arrival is taken for the offset."""
+        """Receives an event. Events come in order. The engine has a clock of its own, which the fastest event tells."""
         at = event.at.timestamp()
         with self._lock:
-            self._least_delay = min(self._least_delay, time.monotonic() - at)
+            is_prompt = self._base is not None and time.monotonic() - self._base < OVERDUE
+            if self._delay.note(at, is_prompt=is_prompt) > LONGEST:  # that clock was set back, or an event was wrong
+                self._forget_clock()
+                self._delay.note(at, is_prompt=False)
             self._newest = max(self._newest, at)
-            self._until = at + self._least_delay
+            self._until = at + self._delay.least
             self._untold.hear(event, at=at, heard=time.monotonic())
         self._heard.set()
 
@@ -89,10 +92,19 @@ class EventFreshness(LastingThread):
     def note_gap(self, *, is_broken: bool) -> None:
         """Notes that events may have been missed. `is_broken`: the engine may be another one with another clock."""
         with self._lock:
-            self._base, self._whole_since, self._until = None, math.inf, -math.inf
+            self._whole_since = math.inf
+            self._forget_events()
             if is_broken:
-                self._least_delay, self._newest = math.inf, -math.inf
-            self._untold.clear()
+                self._forget_clock()
+
+    def _forget_clock(self) -> None:
+        self._delay, self._newest = LeastDelay(), -math.inf
+        self._forget_events()
+
+    def _forget_events(self) -> None:
+        """Until the next round with a heartbeat, events vouch for nothing."""
+        self._base, self._until = None, -math.inf
+        self._untold.clear()
 
     def note_round(self, began: float, in_operation: Collection[str] = ()) -> None:
         """Notes a round with a heartbeat that began at this moment, on the monotonic clock. The rows reflect all events
@@ -138,7 +150,7 @@ class EventFreshness(LastingThread):
             return
         self._ask(base, now)
         with self._lock:
-            until, delay, news = self._until, self._least_delay, self._untold.copy()
+            until, delay, news = self._until, self._delay.least, self._untold.copy()
         if until <= base:
             return
         heard = {on: _moment(each.at + delay) for on, each in news.items()}
@@ -151,7 +163,7 @@ class EventFreshness(LastingThread):
     def _ask(self, base: float, now: float) -> None:
         """Asks the engine whether all events from the beginning of that round until now were received."""
         with self._lock:
-            delay, newest, heard = self._least_delay, self._newest, self._until - self._least_delay - OVERLAP
+            delay, newest, heard = self._delay.least, self._newest, self._until - self._delay.least - OVERLAP
         if now - self._until < MARGIN or math.isinf(delay) or not self._may_ask:
             return
         since, until = (datetime.fromtimestamp(each, UTC) for each in (max(newest, base - delay, heard), now - delay))
@@ -167,7 +179,7 @@ class EventFreshness(LastingThread):
             return
         with self._lock:
             is_heard = last is None or last.timestamp() <= self._newest
-            if is_heard and self._base == base and self._least_delay == delay:
+            if is_heard and self._base == base and self._delay.least == delay:
                 self._until = max(self._until, now)
 
     def _told_until(
@@ -181,7 +193,7 @@ class EventFreshness(LastingThread):
         with self._lock:
             self._untold.forget(told, until=until - delay, now=time.monotonic() - delay)
             limit = until if self._untold else max(until, self._until)
-            return min(limit, self._untold.find_oldest(but=left) + self._least_delay) if self._base == base else None
+            return min(limit, self._untold.find_oldest(but=left) + self._delay.least) if self._base == base else None
 
 
 def _moment(monotonic: float) -> datetime:

@@ -39,4 +39,4 @@ def beaten_ago(at: datetime | None = None) -> float:
 
 def know_the_clock(made: EventFreshness, engine: MemoryEngine) -> None:
     """By an event some time ago. None was received since."""
-    made._least_delay, made._newest = time.monotonic() - time.time(), engine._events[-1][0].at.timestamp()
+    made._delay.least, made._newest = time.monotonic() - time.time(), engine._events[-1][0].at.timestamp()
