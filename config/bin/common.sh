@@ -108,7 +108,10 @@ make_environment() {
         # An environment whose creation was interrupted lacks pip.
         .venv/bin/python -m pip --version >/dev/null 2>&1 ||
             step "Completing the virtual environment" .venv/bin/python -m ensurepip --upgrade
-        step "Installing uv" .venv/bin/python -m pip install --quiet "uv==$UV_VERSION"
+        # pip takes a uv for installed whose program it was killed before it had written.
+        local -a over=()
+        .venv/bin/uv --version >/dev/null 2>&1 || over=(--ignore-installed)
+        step "Installing uv" .venv/bin/python -m pip install --quiet "${over[@]}" "uv==$UV_VERSION"
     fi
     # uv takes a package for installed even if it was killed before it had written all files of it.
     local -a again=()

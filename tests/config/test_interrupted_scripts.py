@@ -32,6 +32,27 @@ test ! -e kill || exec sh -c 'kill -KILL $$'
     assert calls(machine) == [f"{usual} --no-dev", f"{usual} --reinstall --no-dev", f"{usual} --no-dev"]
 
 
+PIP = """#!/bin/sh
+echo "$*" >>calls
+case "$*" in
+*pip\\ install*--ignore-installed*) printf '#!{sh}\\necho uv {uv}\\n' >.venv/bin/uv; chmod 755 .venv/bin/uv ;;
+esac
+"""
+"""Without the option it finds uv's metadata, and installs nothing."""
+
+
+@pytest.mark.parametrize("left", [None, "", "#!/bin/sh\nexit 127\n"])
+def test_uv_is_installed_again_after_an_interruption(machine: Path, left: str | None) -> None:
+    """Its metadata are there before its program, which pip was killed before it had written: nothing, or half of it."""
+    write_program(machine / ".venv" / "bin" / "python", PIP.format(sh=BASH, uv=UV))
+    if left is not None:
+        (machine / ".venv" / "bin" / "uv").write_text(left)
+    for name in ("uv.lock", "pyproject.toml"):
+        (machine / name).touch()
+    done = run_function(machine, "make_environment --no-dev")
+    assert done.returncode == 0, done.stderr
+
+
 SLOW = """#!/bin/sh
 sleep 1000 & echo $! >child
 : >begun
