@@ -5,6 +5,7 @@ Each test module has an instance of its own, so tests never meet each other's co
 
 import secrets
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -76,6 +77,12 @@ class DockerInstance:
     def projects(self) -> list[str]:
         """Returns the project of each container. A project that appears twice has two containers."""
         return [each["Labels"][PROJECT_LABEL] for each in self.client.containers(all=True, filters=self._ours)]
+
+    def ends(self) -> Iterator[str]:
+        """Yields the project of each container that ends from now on."""
+        chosen = self._ours | {"event": ["die"]}
+        for event in self.client.events(decode=True, filters=chosen):
+            yield str(event["Actor"]["Attributes"][PROJECT_LABEL])
 
     def volumes(self) -> set[str]:
         return {each["Name"] for each in self.client.volumes(filters=self._ours)["Volumes"] or []}

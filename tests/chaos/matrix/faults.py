@@ -19,6 +19,7 @@ from tests.chaos.matrix.breaking import (
 from tests.chaos.matrix.breaking_agents import BY_AGENTS, names_swapped
 from tests.chaos.matrix.breaking_clocks import engine_stepping, slewed, stepping
 from tests.chaos.matrix.breaking_database import database_clock
+from tests.chaos.matrix.breaking_events import events_false
 from tests.chaos.matrix.breaking_gateway import (
     BY_PEOPLE as TO_GATEWAY,
 )
@@ -36,6 +37,7 @@ from tests.chaos.matrix.breaking_leader import beside_another
 from tests.chaos.matrix.breaking_machine import machine_paused, machine_restarted, power_cut, service_restarted
 from tests.chaos.matrix.breaking_people import BY_PEOPLE
 from tests.chaos.matrix.breaking_processes import engine_without_processes, find_group, without_processes
+from tests.chaos.matrix.breaking_quietly import agents_frozen, keys_replaced, packets_lost
 from tests.chaos.matrix.breaking_resources import (
     engine_without_inodes,
     service_read_only,
@@ -114,6 +116,7 @@ FAULTS: Mapping[str, Fault] = {
     "engine/shims stopped": Fault(parts.shims_stopped, 10.0),
     "engine/events hang": Fault(parts.hanging("/events"), 30.0),
     "engine/logs hang": Fault(parts.hanging("/logs"), 30.0),
+    "engine/false events": Fault(events_false, 15.0),
     "engine/lists hang": Fault(parts.hanging("/containers/json"), 10.0),
     "engine/socket removed": Fault(parts.socket_removed),
     **{f"engine/clock {told(by)}": Fault(engine_stepping(by), 10.0) for by in STEPS},
@@ -123,6 +126,9 @@ FAULTS: Mapping[str, Fault] = {
     },
     **{f"agents/{what}": Fault(breaking, 10.0) for what, breaking in BY_AGENTS.items()},
     "people/swap names": Fault(names_swapped, 5.0),
+    "people/replace the keys, watcher killed": Fault(keys_replaced, 10.0),
+    "agents/frozen": Fault(agents_frozen, 20.0),
+    "database/packets lost": Fault(packets_lost, 20.0),
     **OF_SERVERS,
     **{f"database/clock {told(by)}": Fault(database_clock(by), 10.0, kind="clock") for by in HOURS},
     "leader/kill": Fault(beside_another(killing("watcher"))),

@@ -2,12 +2,14 @@
 
 import threading
 import time
+from bisect import insort
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 
 import docker
 import requests
+import urllib3
 
 from tests.chaos.docker_instance import DockerInstance
 
@@ -24,14 +26,16 @@ class Sighting:
 
 
 class Witness:
-    """Asks the engine itself, past everything that is broken, what runs."""
+    """Asks the engine itself, past everything that is broken, what runs, and hears what ends between two looks."""
 
     def __init__(self, instance: DockerInstance) -> None:
         self._instance = instance
         self._ended = threading.Event()
         self.sightings: list[Sighting] = []
+        self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._look, daemon=True)
-        self._thread.start()
+        for each in (self._thread, threading.Thread(target=self._listen, daemon=True)):
+            each.start()
 
     def _look(self) -> None:
         while not self._ended.wait(LOOK_EVERY):
@@ -41,7 +45,19 @@ class Witness:
                 # An engine that was frozen meanwhile reports the state at some moment of that time.
                 if time.monotonic() - began < 2 * LOOK_EVERY:
                     running = frozenset(project for project, state in states.items() if state == "running")
-                    self.sightings.append(Sighting(began, running))
+                    self._add(Sighting(began, running))
+
+    def _listen(self) -> None:
+        """Notes each end as a sighting without that project. What a broken stream loses, a look may still see."""
+        while not self._ended.wait(LOOK_EVERY):
+            with suppress(docker.errors.APIError, requests.RequestException, urllib3.exceptions.HTTPError, ValueError):
+                for project in self._instance.ends():
+                    if self.sightings:
+                        self._add(Sighting(time.monotonic(), self.sightings[-1].running - {project}))
+
+    def _add(self, sighting: Sighting) -> None:
+        with self._lock:
+            insort(self.sightings, sighting, key=lambda each: each.at)
 
     def sees(self, running: Collection[str]) -> bool:
         """Whether all of these ran at the last sighting."""
