@@ -6,9 +6,10 @@ from itertools import chain, repeat
 
 import pytest
 from aiohttp import web
+from gateway.pipes.agent_connection import SECONDS_PER_REQUEST
 from gateway.pipes.guard import GuardedServer
 from gateway.pipes.leak_detector import LeakDetector, encodings_of
-from gateway.rules.cpu_share import CpuShare
+from gateway.rules.cpu_share import BURST, CpuShare
 from gateway.rules.throttle import Throttle
 
 from tests.fakes.messages import Answer
@@ -132,6 +133,33 @@ def test_the_time_to_receive_bytes_is_charged_to_the_address_across_connections(
             connection.connection_lost(None)
 
     asyncio.run(asyncio.wait_for(send(), PATIENCE))
+
+
+@pytest.mark.parametrize("at_once", [1, 3, 10])
+def test_each_request_is_charged_to_its_address(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What answers it is a task, whose processor time is not measured. Many small requests would cost nothing."""
+    monkeypatch.setattr("gateway.pipes.agent_connection.time.thread_time", lambda: 0.0)
+
+    async def answer(_request: object) -> web.StreamResponse:
+        return web.Response()
+
+    async def send() -> int:
+        """Returns how many requests are read before one waits."""
+        share = CpuShare(0.03, lambda: 1000.0)
+        throttle = Throttle(9, time.monotonic)
+        server = GuardedServer(answer, most=9, throttle=throttle, block=lambda *_: None, share=share)
+        sent = 0
+        while not share.wait_for("127.0.0.1"):
+            connection, transport = server(), Transport()
+            connection.connection_made(transport)
+            connection.data_received(at_once * b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            sent += at_once
+            await asyncio.sleep(0)
+            connection.connection_lost(None)
+        return sent
+
+    most = round(0.03 * BURST / SECONDS_PER_REQUEST)
+    assert most / 2 < asyncio.run(asyncio.wait_for(send(), PATIENCE)) <= most + at_once
 
 
 async def nobody(_request: object) -> web.StreamResponse:

@@ -20,6 +20,8 @@ SECONDS_PER_BYTE = 5e-9
 """The processor time to receive a byte, in the kernel and for memory."""
 SECONDS_PER_READ = 2e-5
 """The additional processor time for each read."""
+SECONDS_PER_REQUEST = 1e-3
+"""The additional processor time to look at a request and to answer it. A task does that, whose time is not measured."""
 SHORTEST_HOLD = 0.01
 """The shortest pause in seconds, because many short pauses would themselves use the processor."""
 
@@ -66,9 +68,10 @@ class AgentConnection(RequestHandler):
         if self._payload_parser is not None:
             super().data_received(data)  # a tunnel, which paces itself
             return
-        began = time.thread_time()
+        began, requests = time.thread_time(), self._request_count
         super().data_received(data)
-        if (wait := self._share.take(self._address, time.thread_time() - began)) and self._held is None:
+        spent = time.thread_time() - began + (self._request_count - requests) * SECONDS_PER_REQUEST
+        if (wait := self._share.take(self._address, spent)) and self._held is None:
             self._hold(wait)
 
     def _hold(self, seconds: float) -> None:
