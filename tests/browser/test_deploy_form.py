@@ -3,7 +3,7 @@
 import re
 
 from django.contrib.sessions.models import Session
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from accounts.models import User
 from containers.vocabulary import Health
@@ -80,6 +80,29 @@ def test_an_unanswered_deploy_loses_no_input(home: Page, complaints: list[str]) 
     home.get_by_role("button", name="Deploy").click()
     expect(home.get_by_role("alert")).to_contain_text("Nothing that you typed is lost")
     expect(home.get_by_label("Bot token")).to_have_value(CANARY_TELEGRAM_TOKEN)
+    home.unroute("**/projects/new")
+    complaints.clear()
+    home.get_by_role("button", name="Deploy").click()
+    expect(home.get_by_role("heading", name="Harbour pilot")).to_be_visible()
+
+
+def test_a_late_check_does_not_hide_that_a_deploy_failed(home: Page, complaints: list[str]) -> None:
+    late: list[Route] = []
+
+    def hold(route: Route) -> None:
+        late.append(route)
+
+    home.route("**/projects/new/bot", hold)
+    home.route("**/projects/new", lambda route: route.abort() if route.request.method == "POST" else route.continue_())
+    with home.expect_request("**/projects/new/bot"):
+        fill_in(home)
+    home.get_by_role("button", name="Deploy").click()
+    alert = home.get_by_role("alert")
+    expect(alert).to_contain_text("Nothing that you typed is lost")
+    for route in late:
+        route.continue_()
+    expect(home.locator("#bot-hint")).to_contain_text("bot 987654321")
+    expect(alert).to_contain_text("Nothing that you typed is lost")
     home.unroute("**/projects/new")
     complaints.clear()
     home.get_by_role("button", name="Deploy").click()

@@ -37,16 +37,28 @@ document.addEventListener("htmx:afterSwap", event => {
   show();
 });
 
+// The answer to a field's check says nothing about a deploy that stayed without one, nor the other way round.
+const unanswered = new Set();
+
+function showTrouble() {
+  document.querySelector("[data-trouble]").hidden = ![...unanswered].some(element => element.isConnected);
+}
+
 document.addEventListener("htmx:afterRequest", event => {
   const { xhr, successful, requestConfig } = event.detail;
   if (requestConfig.elt === field("progress")) return;
   const isAnswer = xhr.status && !isElsewhere(event.detail) && (successful || isForm(xhr));
-  const trouble = document.querySelector("[data-trouble]");
-  trouble.hidden = Boolean(isAnswer);
+  if (isAnswer && isDeploy(event)) unanswered.clear();
+  else if (isAnswer) unanswered.delete(requestConfig.elt);
+  else unanswered.add(requestConfig.elt);
+  showTrouble();
   if (isDeploy(event) && !isAnswer) field("progress").hidden = true;
 });
 
 // A request that a later one has replaced is no failure to report.
-document.addEventListener("htmx:sendAbort", () => { document.querySelector("[data-trouble]").hidden = true; });
+document.addEventListener("htmx:sendAbort", event => {
+  unanswered.delete(event.detail.requestConfig.elt);
+  showTrouble();
+});
 
 show();
