@@ -1,4 +1,7 @@
-"""`make install-service` on a full disk, with a failing command, or interrupted: each file is whole, or as before."""
+"""`make install-service` on a full disk, with a failing command, or interrupted: each file is whole, or as before.
+
+And the service gets the settings of the shell as they are.
+"""
 
 import shutil
 import signal
@@ -9,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.config.test_interrupted_scripts import hear_interrupts
+from tests.config.test_manage_script import TELLS, manage, told
 from tests.config.test_scripts import write_program
 from tests.paths import ROOT
 
@@ -38,10 +42,10 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def install(checkout: Path, limit: str = "unlimited") -> "subprocess.CompletedProcess[str]":
+def install(checkout: Path, limit: str = "unlimited", **shell: str) -> "subprocess.CompletedProcess[str]":
     """`limit`: the 1,024 bytes that a file may have. What writes more fails, as on a full disk."""
     within = f'trap "" XFSZ; ulimit -f {limit}; exec config/bin/install-service'
-    environment = {"DESTDIR": "system", "PATH": "/usr/bin:/bin", "BERTH_PUBLIC_URL": LONG}
+    environment = {"DESTDIR": "system", "PATH": "/usr/bin:/bin", "BERTH_PUBLIC_URL": LONG} | shell
     return subprocess.run(
         ["/bin/bash", "-c", within], cwd=checkout, env=environment, capture_output=True, text=True, check=False,
         timeout=60, start_new_session=True, preexec_fn=hear_interrupts,
@@ -104,3 +108,25 @@ def test_each_file_is_whole_or_as_before(
     assert install(checkout).returncode == 0
     kept = {"etc/berth/environment": before["etc/berth/environment"]} if before else {}
     assert files(checkout) == whole | kept
+
+
+VALUES = (
+    "", "on", r"back\slash", r"\\two", '"quoted"', "it's", "'single'", 'a "word" inside', "$HOME `id` $(id)",
+    " spaces ", "# no comment", "; neither", "a=b&c=%20d?e", "日本 …", "!{}[]()<>|~^*", "end\\", "\ttab\t",
+)  # fmt: skip
+
+
+def test_the_service_gets_the_values_of_the_shell(checkout: Path) -> None:
+    """A backslash was lost, and so were spaces at the ends and quotation marks around a password."""
+    shell = {f"BERTH_{number}": value for number, value in enumerate(VALUES)} | {"DATABASE_URL_FILE": "/run/the url"}
+    assert install(checkout, **shell).returncode == 0
+    write_program(checkout / ".venv/bin/python", TELLS)
+    assert manage(checkout, "say").returncode == 0
+    assert shell.items() <= told(checkout).items()
+
+
+def test_a_value_of_several_lines_is_refused(checkout: Path) -> None:
+    done = install(checkout, BERTH_X="one\nBERTH_Y=two")
+    assert done.returncode != 0
+    assert done.stderr.startswith("BERTH_X has several lines")
+    assert "etc/berth/environment" not in files(checkout)
