@@ -63,3 +63,29 @@ def test_an_ordinary_user_is_not_made_an_admin(settings: Any) -> None:
     with pytest.raises(CommandError, match="is a user but not an admin"):
         ensure_admin()
     assert not User.objects.filter(is_superuser=True).exists()
+
+
+class Broken(StringIO):
+    """A terminal that is gone, or a full disk, from the n-th write on."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self._left = number
+
+    def write(self, text: str) -> int:
+        self._left -= 1
+        if self._left < 0:
+            raise BrokenPipeError
+        return super().write(text)
+
+    def flush(self) -> None:
+        self.write("")
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_there_is_no_admin_whose_password_nobody_has_seen(number: int) -> None:
+    with pytest.raises(BrokenPipeError):
+        call_command("ensure_admin", stdout=Broken(number))
+    shown = re.search(r"Password: (\S+)", ensure_admin())
+    assert shown
+    assert User.objects.get().check_password(shown[1])

@@ -7,6 +7,7 @@ from django.conf import settings
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
 from django.views.decorators.debug import sensitive_variables
 
 from accounts.emails import clean_email
@@ -38,7 +39,9 @@ class Command(BaseCommand):
             raise CommandError(message) from None
         if User.objects.filter(email=candidate.email).exists():
             raise CommandError(f"{email} is a user but not an admin. Set BERTH_ADMIN_EMAIL to another address.")
-        User.objects.create_superuser(email, password)
-        self.stdout.write(f"Admin: {candidate.email}")
-        if not settings.BERTH_ADMIN_PASSWORD:
-            self.stdout.write(f"Password: {password} (shown this once; change it after you have signed in)")
+        with transaction.atomic():  # there is never an admin whose password nobody has seen
+            User.objects.create_superuser(email, password)
+            self.stdout.write(f"Admin: {candidate.email}")
+            if not settings.BERTH_ADMIN_PASSWORD:
+                self.stdout.write(f"Password: {password} (shown this once; change it after you have signed in)")
+            self.stdout.flush()
