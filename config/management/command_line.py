@@ -1,11 +1,13 @@
 """Runs a command of `manage.py`, and explains in a sentence why it cannot go on."""
 
+import errno
 import gc
 import os
 import re
 import signal
 import sys
 from contextlib import suppress
+from io import TextIOWrapper
 from typing import NoReturn
 
 from django.core.exceptions import ImproperlyConfigured
@@ -25,6 +27,8 @@ _REFUSED = {
 INTERRUPTED = "Interrupted. You can run the same command again."
 AFTER_INTERRUPT = 130
 """As shells tell that a program was ended by SIGINT."""
+UNREAD = 141
+"""As shells tell that a program was ended by SIGPIPE: nobody reads its output any longer."""
 
 
 class CommandLine(ManagementUtility):
@@ -59,10 +63,14 @@ def run() -> int:
             return 2
     gc.disable()  # until everything is imported, which makes no garbage: looking for it takes an eighth of a start
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # as stderr: a terminal's encoding may lack a character
     try:
         return _execute()
     except KeyboardInterrupt:
         _end_interrupted()
+    except BrokenPipeError:
+        return _drop_output(UNREAD)
     finally:
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             signal.signal(signal.SIGINT, signal.SIG_DFL)  # the interpreter's own end has nothing to put right
@@ -71,6 +79,7 @@ def run() -> int:
 def _execute() -> int:
     try:
         CommandLine(sys.argv).execute()
+        sys.stdout.flush()
     except (ImproperlyConfigured, CommandError) as error:
         sys.stderr.write(f"{error}\n")
         return 2 if isinstance(error, ImproperlyConfigured) else error.returncode
@@ -82,7 +91,20 @@ def _execute() -> int:
             raise
         sys.stderr.write(f"{explained}\n")
         return 1
+    except OSError as error:
+        if error.errno not in {errno.ENOSPC, errno.EDQUOT} or "--traceback" in sys.argv:
+            raise
+        sys.stderr.write(f"{error.filename or 'The output'} cannot be written: {error.strerror}.\n")
+        return _drop_output(1)
     return 0
+
+
+def _drop_output(code: int) -> int:
+    """Returns the code. What could not be written is not tried again when the interpreter ends."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, sys.stdout.fileno())
+    os.close(null)
+    return code
 
 
 def _end_interrupted() -> NoReturn:

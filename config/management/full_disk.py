@@ -18,6 +18,8 @@ def explain_full_disk() -> Iterator[None]:
     """
     try:
         yield
+    except BrokenPipeError:  # of the output, which has no disk
+        raise
     except OSError as error:
         where, reason = error.filename or settings.BERTH_DATA_DIR, error.strerror or type(error).__name__
         raise CommandError(f"{where} cannot be written: {reason}. Free some space, then run this again.") from None

@@ -1,0 +1,75 @@
+"""The output of `manage.py` in another encoding, into a closed pipe or onto a full disk: no traceback."""
+
+import os
+import subprocess
+import sys
+from io import TextIOWrapper
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from config.management import command_line
+from config.management.command_line import UNREAD, CommandLine
+from config.management.full_disk import explain_full_disk
+from tests.paths import ROOT
+
+pytestmark = pytest.mark.one_database
+FULL = Path("/dev/full")
+SAID = "… “Zürich” 日本\n"
+
+
+def say(_: CommandLine) -> None:
+    with explain_full_disk():
+        sys.stdout.write(SAID)
+        sys.stdout.flush()
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["manage.py", "say"])
+    monkeypatch.setattr(CommandLine, "execute", say)
+
+
+@pytest.mark.usefixtures("command")
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252", "cp437", "koi8-r", "shift_jis", "utf-8"])
+def test_characters_that_an_encoding_lacks_are_written_as_codes(
+    encoding: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first `make run` broke off where a terminal has no “…”."""
+    with (tmp_path / "said").open("w", encoding=encoding) as output:
+        monkeypatch.setattr(sys, "stdout", output)
+        assert command_line.run() == 0
+    assert (tmp_path / "said").read_bytes() == SAID.encode(encoding, errors="backslashreplace")
+
+
+def unread() -> TextIOWrapper:
+    reads, writes = os.pipe()
+    os.close(reads)
+    return os.fdopen(writes, "w")
+
+
+@pytest.mark.usefixtures("command")
+@pytest.mark.parametrize(
+    ("case", "code", "sentence"),
+    [("unread", UNREAD, ""), ("full", 1, "The output cannot be written: No space left on device.\n")],
+)
+def test_output_that_cannot_be_written_is_a_sentence_or_nothing(
+    case: str, code: int, sentence: str, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    output = unread() if case == "unread" else FULL.open("w")
+    monkeypatch.setattr(sys, "stdout", output)
+    if case == "full":  # without a disk of its own
+        monkeypatch.setattr(CommandLine, "execute", lambda _: sys.stdout.write(SAID))
+    assert command_line.run() == code
+    assert capsys.readouterr().err == sentence
+    output.close()  # as at the interpreter's end
+
+
+def test_nothing_is_said_at_the_end_of_the_interpreter() -> None:
+    with FULL.open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "manage.py", "firewall", "--boot"],
+            cwd=ROOT, stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert (done.returncode, done.stderr) == (1, "The output cannot be written: No space left on device.\n")
