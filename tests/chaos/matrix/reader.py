@@ -69,8 +69,10 @@ def is_lie(status: str, project: str, sightings: list[Sighting]) -> bool:
     """Without a sighting at that time nothing is known."""
     if not sightings:
         return False
-    if status in {"running", "degraded"}:
+    if status == "running":
         return not any(project in sighting.running for sighting in sightings)
+    if status == "degraded":  # as a paused one is
+        return not any(project in sighting.running | sighting.paused for sighting in sightings)
     if status in {"stopped", "failed"}:
-        return all(project in sighting.running for sighting in sightings)
+        return all(project in sighting.running | sighting.paused for sighting in sightings)
     return False

@@ -3,7 +3,7 @@
 import threading
 import time
 from bisect import insort
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -19,10 +19,15 @@ PATIENCE = 120.0
 
 @dataclass(frozen=True)
 class Sighting:
-    """The projects with a running container at a moment of the monotonic clock."""
+    """The projects whose container ran or was paused at a moment of the monotonic clock."""
 
     at: float
     running: frozenset[str]
+    paused: frozenset[str] = frozenset()
+
+    def without(self, project: str, at: float) -> "Sighting":
+        """What is seen after the end of one of them."""
+        return Sighting(at, self.running - {project}, self.paused - {project})
 
 
 class Witness:
@@ -44,8 +49,7 @@ class Witness:
                 states = self._instance.states()
                 # An engine that was frozen meanwhile reports the state at some moment of that time.
                 if time.monotonic() - began < 2 * LOOK_EVERY:
-                    running = frozenset(project for project, state in states.items() if state == "running")
-                    self._add(Sighting(began, running))
+                    self._add(Sighting(began, _those(states, "running"), _those(states, "paused")))
 
     def _listen(self) -> None:
         """Notes each end as a sighting without that project. What a broken stream loses, a look may still see."""
@@ -53,7 +57,7 @@ class Witness:
             with suppress(docker.errors.APIError, requests.RequestException, urllib3.exceptions.HTTPError, ValueError):
                 for project in self._instance.ends():
                     if self.sightings:
-                        self._add(Sighting(time.monotonic(), self.sightings[-1].running - {project}))
+                        self._add(self.sightings[-1].without(project, time.monotonic()))
 
     def _add(self, sighting: Sighting) -> None:
         with self._lock:
@@ -66,3 +70,7 @@ class Witness:
     def close(self) -> None:
         self._ended.set()
         self._thread.join(PATIENCE)
+
+
+def _those(states: Mapping[str, str], wanted: str) -> frozenset[str]:
+    return frozenset(project for project, state in states.items() if state == wanted)
