@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import urllib.request
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -72,7 +73,11 @@ def test_no_child_inherits_descriptors_of_the_first_process(shared: Served) -> N
 
 def open_in(pid: int) -> set[str]:
     """Returns the open files of the process, by the kernel's names."""
-    return {str(each.readlink()) for each in Path(f"/proc/{pid}/fd").iterdir()}
+    found: set[str] = set()
+    for each in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(FileNotFoundError):  # it has been closed meanwhile
+            found.add(str(each.readlink()))
+    return found
 
 
 def pid_file_of(served: Served) -> Path:
