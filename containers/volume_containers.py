@@ -19,6 +19,9 @@ CARRIER = ":memory"
 COPY_READER, COPY_WRITER = "-source", "-former"
 """Suffixes of the names of the two containers that copy a state. The container of a backup has no suffix."""
 
+COPY_TOO_LARGE = "It takes more than {} MB to keep, holes in files included."
+"""What is said of a state that is too large for a copy."""
+
 _HANDOVER = (
     'cd "$1" && chmod go= . && find . -xdev -mindepth 1 -maxdepth 1 -exec chown -Rh "$2" {} + && chown -h "$2" .'
 )

@@ -32,6 +32,7 @@ from containers.swarm.services.deploy import Deployment
 from containers.swarm.services.secrets import Secrets
 from containers.swarm.services.services import Services
 from containers.swarm.services.verbs import Verbs
+from containers.swarm.states.copies import Copies
 from containers.swarm.states.disk_meter import DiskMeter
 from containers.swarm.states.shared_folders import make_folder, volume_driver
 from containers.swarm.states.state_verbs import StateVerbs
@@ -54,6 +55,7 @@ class SwarmEngine(GatewayVerbs, StateVerbs):
         self._looks = Observations(self._connection, self._services, self._logs, self._lost)
         self._memory = Memory(self._connection)
         self._emptying = VolumeCleanup(self._connection, self._services, self._verbs, self._ensure_network)
+        self._copies = Copies(self._connection, self._services, self._verbs, self._lost, self._ensure_network)
         self._disks = DiskMeter(self._connection, self._services, self._lost, self._ensure_network)
         self._usages = Usages(self._connection, self._services, self._way_to, self._lost)
         self._confinement = Confinement(self._connection)
@@ -96,16 +98,16 @@ class SwarmEngine(GatewayVerbs, StateVerbs):
         raise EngineRefusedError("Images are not tried in a Swarm. Try them on a single host (BERTH_ENGINE=docker).")
 
     def deploy(
-        self, spec: ContainerSpec, *, confirm: Callable[[], bool],
+        self, spec: ContainerSpec, *, confirm: Callable[[], bool], seen: Observation | None = None,
         retire: Callable[[Observation], None] = lambda _: None, on_missing_state: Callable[[], None] = lambda: None,
-        seen: Observation | None = None,
     ) -> Observation:  # fmt: skip
         api = self._confinement.require()
         network = gateway_network_name() if spec.address else network_name()
         self._ensure_network(network)
-        image = name_for_nodes(self._connection, spec.image)
-        make = partial(self._make, spec, network, image, api, place(self._connection, self._services, spec, image[0]))
+        image, copy = name_for_nodes(self._connection, spec.image), self._copies.before_start(spec.key)
+        where = place(self._connection, self._services, spec, image[0], copy)
         make_folder(self._connection, spec, image[1])
+        make = partial(self._make, spec, network, image, api, where)
         return Deployment(self._services, self._secrets, self._verbs, spec, make, retire, self._lost).run(confirm)
 
     def _make(
@@ -122,7 +124,7 @@ class SwarmEngine(GatewayVerbs, StateVerbs):
             constraints=placement.constraints,
             name_servers=settings.BERTH_DNS,
         )
-        return self._services.create(payload, home=placement.home, before=placement.before)
+        return self._services.create(payload, placement.notes)
 
     def prefetch(self, key: str) -> Prefetch:
         return list  # a stop looks by itself: while one ends, its tasks change

@@ -2,6 +2,7 @@
 
 import io
 import tarfile
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 from uuid import uuid4
@@ -14,7 +15,7 @@ from containers.docker.gateway.payload import LABEL as GATEWAY_LABEL
 from containers.identity import container_name, network_name
 from containers.vocabulary import INSTANCE_LABEL, ContainerSpec
 from tests.containers.engine_fixtures import deploy, make_spec
-from tests.containers.inside import run_inside
+from tests.containers.inside import FORGET, run_inside
 from tests.waiting import wait_until
 
 
@@ -77,6 +78,13 @@ class DockerUnderTest:
         with tarfile.open(fileobj=io.BytesIO(b"".join(chunks))) as archive:
             files = {member.name.rpartition("/")[2]: archive.extractfile(member) for member in archive.getmembers()}
             return {file: content.read().decode() for file, content in files.items() if content}
+
+    def kept(self) -> Iterator[bytes]:
+        return self.engine.read_state(self.key, image=self.image)
+
+    def forget(self) -> None:
+        code, output = self.run("sh", "-c", FORGET)
+        assert code == 0, output
 
     def set_silence(self, monkeypatch: Any) -> None:
         # No shorter: a busy engine takes time to open a log.

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+FORGET = "rm -rf /data/*"
+"""Deletes all that the agent keeps, for a shell inside its container."""
+
 
 def run_inside(client: Any, container: str, *command: str) -> tuple[int, str]:
     """Returns the exit code and the output of a command. `client` is docker-py's.

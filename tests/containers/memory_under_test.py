@@ -1,5 +1,6 @@
 """The engine in memory under the contract tests: it is told to do what Docker does by itself."""
 
+from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
 
@@ -7,6 +8,7 @@ from containers.identity import container_name
 from containers.vocabulary import ContainerSpec, Health
 from tests.containers.engine_fixtures import deploy
 from tests.fakes.engine import MemoryEngine
+from tests.fakes.states import pack_state
 
 
 class MemoryUnderTest:
@@ -64,6 +66,12 @@ class MemoryUnderTest:
 
     def secrets(self, name: str) -> dict[str, str]:
         return self.engine.secrets_of(name)
+
+    def kept(self) -> Iterator[bytes]:
+        return self.engine.read_state(self.key, image=self.image)
+
+    def forget(self) -> None:
+        self.engine.states[f"{self.name}-data"] = pack_state({})
 
     def set_silence(self, monkeypatch: Any) -> None:
         self.engine.silence = 0.2

@@ -7,7 +7,7 @@ from tests.busybox import pack_root
 REPOSITORY = "berth-test/busybox"
 _APPLETS = (
     "sh", "cat", "chmod", "chown", "cp", "dd", "dmesg", "echo", "find", "id", "ls", "nc", "seq", "sleep", "stat",
-    "test", "touch", "tr", "true", "du", "head", "wc", "rm", "timeout",
+    "test", "touch", "tr", "true", "du", "head", "wc", "rm", "timeout", "tar", "mv",
 )  # fmt: skip
 
 SCRIPT = r"""#!/bin/sh

@@ -11,6 +11,7 @@ from containers.identity import own_labels
 from containers.vocabulary import PROJECT_LABEL, USER_LABEL
 from tests.containers.docker_under_test import DockerUnderTest
 from tests.containers.engine_fixtures import EngineUnderTest, deploy, make_spec
+from tests.containers.memory_under_test import MemoryUnderTest
 from tests.fakes.states import pack_state, unpack_state
 
 FILES = {"history.db": "what was said", "notes/a": "b" * 100_000, "é ü": ""}
@@ -127,18 +128,61 @@ def test_a_copy_replaces_a_state_and_is_kept_until_it_is_dropped(under_test: Eng
     engine.write_state(
         key, volume=f"{under_test.name}-data", labels=labels, image=under_test.image, pieces=[pack_state({"a": "old"})]
     )
+    engine.drop_copy(key)
     assert not engine.return_copy(key, image=under_test.image)  # there is none, and nothing happens
     for _ in range(2):
         engine.keep_copy(key, image=under_test.image, labels=labels)
     engine.remove(key)
-    assert unpack_state(engine.read_state(key, image=under_test.image)) == {"a": "old"}
+    assert unpack_state(under_test.kept()) == {"a": "old"}
     assert len(under_test.volumes(under_test.name)) == 2
     for _ in range(2):
         assert engine.return_copy(key, image=under_test.image)
-    assert unpack_state(engine.read_state(key, image=under_test.image)) == {"a": "old"}
+    assert unpack_state(under_test.kept()) == {"a": "old"}
     for _ in range(2):
         engine.drop_copy(key)
     assert under_test.volumes(under_test.name) == {f"{under_test.name}-data"}
     engine.keep_copy(key, image=under_test.image, labels=labels)
     engine.remove(key, volumes=True)
     assert under_test.volumes(under_test.name) == set()
+
+
+def test_a_copy_outlasts_runs_of_the_agent_and_brings_back_what_they_changed(under_test: EngineUnderTest) -> None:
+    """As in an update: the old version runs, the new one, and the old one with what it knew."""
+    engine, key = under_test.engine, under_test.key
+    files = {"history.db": "what was said", "é ü": "b" * 100_000}
+    write(under_test, files)
+    deploy(under_test, user=20007)
+    engine.stop(key, timeout=2)
+    engine.keep_copy(key, image=under_test.image, labels={**own_labels(), PROJECT_LABEL: key})
+    deploy(under_test, user=20007, generation=2)
+    under_test.forget()
+    engine.stop(key, timeout=2)
+    engine.remove(key)
+    assert unpack_state(under_test.kept()) == {}
+    assert engine.return_copy(key, image=under_test.image)
+    deploy(under_test, user=20007, generation=3)
+    engine.drop_copy(key)
+    assert unpack_state(under_test.kept()) == files
+    assert f"{under_test.name}-former" not in under_test.volumes(under_test.name)
+    under_test.forget()
+    assert unpack_state(under_test.kept()) == {}, "The files belong to the agent's user again."
+
+
+def test_a_state_that_is_too_large_leaves_no_copy_and_stays(under_test: EngineUnderTest) -> None:
+    if isinstance(under_test, MemoryUnderTest):
+        pytest.skip("The engine in memory measures nothing.")
+    engine, key = under_test.engine, under_test.key
+    write(under_test, {"large": "x" * 100_000})
+    with pytest.raises(EngineRefusedError, match="takes more than 0 MB to keep"):
+        engine.keep_copy(key, image=under_test.image, labels={**own_labels(), PROJECT_LABEL: key}, most=90_000)
+    engine.remove(key)
+    assert not engine.return_copy(key, image=under_test.image)
+    assert unpack_state(under_test.kept()) == {"large": "x" * 100_000}
+
+
+def test_a_state_of_a_hundred_bytes_less_is_not_too_large(under_test: EngineUnderTest) -> None:
+    engine, key = under_test.engine, under_test.key
+    write(under_test, {"large": "x" * 100_000})
+    engine.keep_copy(key, image=under_test.image, labels={**own_labels(), PROJECT_LABEL: key}, most=120_000)
+    engine.remove(key)
+    assert engine.return_copy(key, image=under_test.image)

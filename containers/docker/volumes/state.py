@@ -20,6 +20,7 @@ from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL, Volume
 from containers.volume_containers import (
     CARRIER,
     COPY_READER,
+    COPY_TOO_LARGE,
     COPY_WRITER,
     HANDOVER_LABEL,
     carrier_names,
@@ -36,7 +37,6 @@ WRITE_LIMIT = 6 * 3600.0
 CLEANING = 5.0
 """Seconds for removing the helper containers, even if all other time is over."""
 
-TOO_LARGE = "It takes more than {} MB to keep, holes in files included."
 Labels = Mapping[str, str]
 NOTHING_CAME = "What the agent keeps could not be read."
 
@@ -189,7 +189,7 @@ def _bounded(pieces: Iterable[bytes], most: int) -> Iterator[bytes]:
     for piece in pieces:
         size += len(piece)
         if most and size > most:
-            raise EngineRefusedError(TOO_LARGE.format(most >> 20))
+            raise EngineRefusedError(COPY_TOO_LARGE.format(most >> 20))
         yield piece
 
 

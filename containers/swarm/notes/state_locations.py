@@ -43,6 +43,17 @@ def kept_on(service: Service) -> set[str]:
     return {node for node in (*noted, *(run.node for run in service.runs if run.has_run)) if node}
 
 
+def last_place_of(service: Service) -> str | None:
+    """Returns the node with the state that the agent works with, or worked with last; empty if that is unknown, and
+    None if it has never run.
+    """
+    runs = sorted((run for run in service.runs if run.has_run), key=lambda run: not run.may_live)
+    if runs:
+        return runs[0].node
+    noted = kept_on(service)
+    return min(noted) if len(noted) == 1 else "" if noted else None
+
+
 def program_of(service: Service) -> Program:
     program = service.spec["TaskTemplate"].get("ContainerSpec") or {}
     return Program(user=str(program.get("User") or ""), image=str(program.get("Image") or ""))

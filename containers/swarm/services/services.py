@@ -13,9 +13,10 @@ from containers.docker_api.errors import EngineFailedError, MissingError, unders
 from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError
 from containers.identity import is_ours
 from containers.swarm.notes.state_locations import StateLocations, kept_on
-from containers.swarm.tasks.service_spec import CRASHES_LABEL, HELD, HOME_LABEL, KEPT_ON_LABEL
+from containers.swarm.services.spec_changes import force, quarantine, scale, unbind
+from containers.swarm.tasks.service_spec import COPIED_ON_LABEL, CRASHES_LABEL, KEPT_ON_LABEL
 from containers.swarm.tasks.tasks import Run, Service, read_run, read_service
-from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL, QUARANTINE_LABEL
+from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL
 
 LIST_SIZE = 128 * 1024 * 1024
 """The largest accepted list of services or tasks in bytes, enough for a thousand agents. A Swarm returns whole
@@ -91,12 +92,9 @@ class Services:
             tasks = client.tasks(filters={"service": [str(row["ID"])]})
         return read_service(row, tasks)
 
-    def create(self, payload: dict[str, Any], *, home: str = "", before: Collection[str] = ()) -> str:
-        """Creates the service. `home` is the node that has the agent's state and binds it, if any; `before` are the
-        nodes that have some of it.
-        """
-        noted = {HOME_LABEL: home, KEPT_ON_LABEL: " ".join(sorted(before))}
-        payload["Labels"].update({label: text for label, text in noted.items() if text})
+    def create(self, payload: dict[str, Any], notes: Mapping[str, str]) -> str:
+        """Creates the service with these notes as labels, except empty ones."""
+        payload["Labels"].update({label: text for label, text in notes.items() if text})
         with self._connection.call(about_one=True) as client, understand_answer():
             return client.create_service_from(payload)
 
@@ -111,18 +109,24 @@ class Services:
 
     def start(self, service_id: str) -> None:
         """Lets one task of the service run. Raises `MissingError` if the service is gone."""
-        self._change(service_id, lambda spec: _set(spec, replicas=1, is_held=False))
+        self._change(service_id, lambda spec: scale(spec, replicas=1, is_held=False))
 
     def hold(self, service_id: str) -> None:
         """Lets no task of the service run. A running one ends, and can still be inspected."""
-        self._change(service_id, lambda spec: _set(spec, replicas=1, is_held=True))
+        self._change(service_id, lambda spec: scale(spec, replicas=1, is_held=True))
 
     def empty(self, service_id: str) -> None:
         """Keeps tasks from waiting for a node, once none runs."""
-        self._change(service_id, lambda spec: _set(spec, replicas=0, is_held=True))
+        self._change(service_id, lambda spec: scale(spec, replicas=0, is_held=True))
+
+    def unbind(self, service: Service) -> None:
+        """Lets the agent run on other nodes again than the one with a copy of its state. Its task keeps running."""
+        if COPIED_ON_LABEL in service.labels:
+            with suppress(MissingError):
+                self._change(service.service_id, unbind)
 
     def restart(self, service_id: str) -> None:
-        self._change(service_id, _force)
+        self._change(service_id, force)
 
     def keep_count(self, service: Service) -> None:
         """Saves the number of crashes in a label before the Swarm forgets them. The task keeps running."""
@@ -137,7 +141,7 @@ class Services:
 
     def quarantine(self, service_id: str, since: str) -> None:
         """Removes the service's credentials and keeps it from being started again."""
-        self._change(service_id, lambda spec: _quarantine(spec, since))
+        self._change(service_id, lambda spec: quarantine(spec, since))
 
     def _change(self, service_id: str, change: Callable[[dict[str, Any]], None]) -> None:
         """Reads the service again and retries if another process changes it at the same time."""
@@ -169,20 +173,3 @@ def _is_of(task: Mapping[str, Any], services: Collection[str]) -> bool:
 
 def _rank(service: Service) -> tuple[int, float]:
     return service.generation, service.made_at.timestamp() if service.made_at else 0.0
-
-
-def _set(spec: dict[str, Any], *, replicas: int, is_held: bool) -> None:
-    spec["Mode"] = {"Replicated": {"Replicas": replicas}}
-    placement = spec["TaskTemplate"].setdefault("Placement", {})
-    others = [each for each in placement.get("Constraints") or [] if each != HELD]
-    placement["Constraints"] = [*others, HELD] if is_held else others
-
-
-def _quarantine(spec: dict[str, Any], since: str) -> None:
-    _set(spec, replicas=0, is_held=True)
-    spec["Labels"] = {**(spec.get("Labels") or {}), QUARANTINE_LABEL: since}
-    spec["TaskTemplate"]["ContainerSpec"]["Secrets"] = []
-
-
-def _force(spec: dict[str, Any]) -> None:
-    spec["TaskTemplate"]["ForceUpdate"] = int(spec["TaskTemplate"].get("ForceUpdate") or 0) + 1

@@ -131,10 +131,13 @@ class Verbs:
                 and (generation is None or row["Labels"].get(GENERATION_LABEL) == str(generation))
             ]
         for name in names:
-            self._remove_volume(name)
+            self.remove_volume(name)
 
-    def _remove_volume(self, name: str) -> None:
-        """Retries, because the container of a task that has just ended may keep the volume in use for a moment."""
+    def remove_volume(self, name: str) -> None:
+        """Removes it on the node that we are connected to, if it is there.
+
+        Retries, because the container of a task that has just ended may keep the volume in use for a moment.
+        """
         *pauses, last = _PAUSES
         for pause in pauses:
             time.sleep(pause)

@@ -1,1 +1,1 @@
-"""Agents' memory: written on a node, emptied on all, or in a folder that all nodes reach."""
+"""Agents' memory: written and copied on a node, emptied on all, or in a folder that all nodes reach."""

@@ -25,7 +25,7 @@ class DiskImages:
         gateway, and only without gateways that of another type: the container can read what all agents keep.
         """
         ours = self._find_ours()
-        gateways = self._find_gateways()
+        gateways = self.of_gateways()
         found: dict[str, str] = {}
         others: dict[str, str] = {}
         for service in services:
@@ -41,7 +41,8 @@ class DiskImages:
         with understand_answer():
             return {str(image["Id"]) for image in seen if image}
 
-    def _find_gateways(self) -> Mapping[str, str]:
+    def of_gateways(self) -> Mapping[str, str]:
+        """Returns the image of each node's gateway."""
         chosen = {"label": [f"{LABEL}={settings.BERTH_INSTANCE}"]}
         with self._connection.call() as client, understand_answer():
             specs = [row["Spec"] for row in client.services(filters=chosen)]

@@ -19,7 +19,7 @@ from containers.errors import EngineError, EngineRefusedError
 from containers.hardening import data_volume
 from containers.identity import container_name, is_ours, network_name
 from containers.swarm.nodes.nodes import find_own_node, list_nodes
-from containers.swarm.notes.state_locations import kept_on
+from containers.swarm.notes.state_locations import last_place_of
 from containers.swarm.services.services import Services
 from containers.swarm.states.disk_images import DiskImages
 from containers.swarm.states.disk_jobs import DiskJobs, State
@@ -106,7 +106,7 @@ class DiskMeter:
                 if not self._services.state_locations.find(key).nodes:
                     empty.append(key)
                 continue
-            node, mount = _place_of(service), _mount_of(service)
+            node, mount = last_place_of(service), _mount_of(service)
             if not mount or node is None or (node == here and mount["Source"] not in volumes):
                 empty.append(key)
             elif node in nodes - self._lost():
@@ -129,17 +129,6 @@ class DiskMeter:
                 now = read_volumes({"Volumes": [client.inspect_volume(name)]})[0]
                 if now.created_at != before[name].created_at:
                     client.remove_volume(name)
-
-
-def _place_of(service: Service) -> str | None:
-    """Returns the node with the state that the agent works with, or worked with last; empty if that is unknown, and
-    None if it has never run.
-    """
-    runs = sorted((run for run in service.runs if run.has_run), key=lambda run: not run.may_live)
-    if runs:
-        return runs[0].node
-    noted = kept_on(service)
-    return min(noted) if len(noted) == 1 else "" if noted else None
 
 
 def _mount_of(service: Service) -> dict[str, Any]:

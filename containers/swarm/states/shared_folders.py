@@ -15,6 +15,7 @@ from containers.agent_contract import DATA_PATH
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import MissingError, understand_answer
 from containers.errors import EngineError
+from containers.hardening import COPY
 from containers.identity import container_name
 from containers.outbound.call_limits import time_of_its_own
 from containers.swarm.states.state_writer import remove_left
@@ -36,31 +37,45 @@ def volume_driver(name: str) -> dict[str, Any]:
     )
 
 
+def has_folders() -> bool:
+    """Whether Berth creates the agents' folders in the shared storage, and so can create one for a copy."""
+    device = settings.BERTH_SWARM_VOLUME_OPTIONS.get("device", "")
+    return bool(settings.BERTH_SWARM_VOLUME_DRIVER == "local" and device.endswith(f"/{AGENT}"))
+
+
 def make_folder(connection: Connection, spec: ContainerSpec, image: str) -> None:
     """Creates the agent's folder, readable for its user only, unless it exists. Does nothing with other drivers."""
-    device = settings.BERTH_SWARM_VOLUME_OPTIONS.get("device", "")
-    if settings.BERTH_SWARM_VOLUME_DRIVER != "local" or not device.endswith(f"/{AGENT}"):
-        return
+    if has_folders():
+        _make(connection, spec.key, _pack_folder(spec.name, spec.user), image)
+
+
+def make_copy_folder(connection: Connection, key: str, image: str) -> None:
+    """Creates the folder for a copy of the agent's state, readable for root only, unless it exists."""
+    _make(connection, key, _pack_folder(f"{container_name(key)}{COPY}", 0), image)
+
+
+def _make(connection: Connection, key: str, folder: bytes, image: str) -> None:
+    device = settings.BERTH_SWARM_VOLUME_OPTIONS["device"]
     above = {**settings.BERTH_SWARM_VOLUME_OPTIONS, "device": device.removesuffix(f"/{AGENT}")}
-    payload = carrier_payload(container_name(spec.key), image=image, volume="")
+    payload = carrier_payload(container_name(key), image=image, volume="")
     options = {"NoCopy": True, "DriverConfig": {"Name": "local", "Options": above}}
     payload["HostConfig"]["Mounts"] = [{"Type": "volume", "Target": DATA_PATH, "VolumeOptions": options}]
-    own = handover_name(spec.name)
+    own = handover_name(container_name(key))
     remove_left(connection, own)
     with connection.call(about_one=True) as client, understand_answer():
         carrier = str(client.create_container_from_config(payload, own)["Id"])
     try:
         with connection.call(about_one=True) as client:
-            client.put_pieces(carrier, DATA_PATH, [_pack_folder(spec)], silence=SILENCE)
+            client.put_pieces(carrier, DATA_PATH, [folder], silence=SILENCE)
     finally:
         with time_of_its_own(CLEANING), suppress(EngineError, MissingError), connection.call() as client:
             client.remove_container(carrier, v=True, force=True)
 
 
-def _pack_folder(spec: ContainerSpec) -> bytes:
+def _pack_folder(name: str, user: int) -> bytes:
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
-        folder = tarfile.TarInfo(spec.name)
-        folder.type, folder.mode, folder.uid, folder.gid = tarfile.DIRTYPE, 0o700, spec.user, spec.user
+        folder = tarfile.TarInfo(name)
+        folder.type, folder.mode, folder.uid, folder.gid = tarfile.DIRTYPE, 0o700, user, user
         archive.addfile(folder)
     return packed.getvalue()

@@ -1,6 +1,7 @@
 """The engine's verbs about agents' states, for a Swarm.
 
-States are on the nodes' disks or where the volumes' driver keeps them. A manager can read neither.
+States are on the nodes' disks or where the volumes' driver keeps them. A manager can read neither, but jobs on the
+nodes can count, empty and copy them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -8,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from containers.errors import EngineRefusedError
 from containers.swarm.services.services import Services
 from containers.swarm.services.verbs import Verbs
+from containers.swarm.states.copies import Copies
 from containers.swarm.states.disk_meter import DiskMeter
 from containers.swarm.states.state_writer import Memory
 from containers.swarm.states.volume_cleanup import VolumeCleanup
@@ -16,8 +18,9 @@ OUT_OF_REACH = "Agents' memory is on the nodes of the Swarm, where Berth cannot 
 
 
 class StateVerbs:
-    """Implements `containers.engine.states.KeepsStates`; refuses everything that would have to read a state."""
+    """Implements `containers.engine.states.KeepsStates`; refuses to hand over what is in a state."""
 
+    _copies: Copies
     _disks: DiskMeter
     _memory: Memory
     _emptying: VolumeCleanup
@@ -28,6 +31,8 @@ class StateVerbs:
         """Deletes the notes about the state last, so that a removal that was interrupted can be repeated."""
         if volumes:
             self._emptying.run(key)
+            self._copies.drop(key)
+            self._copies.release(key)
             self._memory.release(key)
             self._disks.give_way(key)
         self._verbs.remove_key(key, volumes=volumes)
@@ -57,10 +62,10 @@ class StateVerbs:
         self._memory.write(key, volume=volume, labels=labels, image=image, pieces=pieces)
 
     def keep_copy(self, key: str, *, image: str, labels: Mapping[str, str], most: int = 0) -> None:
-        raise EngineRefusedError(OUT_OF_REACH)
+        self._copies.keep(key, image=image, labels=labels, most=most)
 
     def return_copy(self, key: str, *, image: str) -> bool:
-        return False
+        return self._copies.give_back(key)
 
     def drop_copy(self, key: str) -> None:
-        """Does nothing: there is never a copy."""
+        self._copies.drop(key)

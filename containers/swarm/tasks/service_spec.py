@@ -22,8 +22,14 @@ HOME_LABEL = "berth.home"
 KEPT_ON_LABEL = "berth.kept-on"
 """The label that holds the ids of the nodes on which the agent has run and left state, because a Swarm forgets them."""
 
+COPIED_ON_LABEL = "berth.copied-on"
+"""The label that holds the id of the node with a copy of the agent's state, to which the agent is bound meanwhile."""
+
 CRASHES_LABEL = "berth.crashes"
 """The label that counts the agent's crashes up to a given task, because a Swarm forgets old tasks."""
+
+OWN_LABELS = frozenset({IMAGE_LABEL, CRASHES_LABEL, HOME_LABEL, KEPT_ON_LABEL, COPIED_ON_LABEL})
+"""Labels of services that no container has."""
 
 RESTART_DELAY, RESTART_WINDOW = 2.0, 120.0
 """Seconds between the end of an agent and its next start, and how long a run must last to count as successful."""

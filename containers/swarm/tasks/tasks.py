@@ -13,14 +13,11 @@ from containers.agent_reports import parse_time
 from containers.docker_api.answers import read_labels, read_text
 from containers.docker_api.errors import understand_answer
 from containers.swarm.nodes.nodes import ENDED
-from containers.swarm.tasks.service_spec import CRASHES_LABEL, HELD, HOME_LABEL, IMAGE_LABEL, KEPT_ON_LABEL
+from containers.swarm.tasks.service_spec import CRASHES_LABEL, HELD, IMAGE_LABEL, OWN_LABELS
 from containers.vocabulary import QUARANTINE_LABEL, ContainerState, Observation
 
 UNPLACED = frozenset({"new", "pending"})
 """The states of tasks that have no node yet."""
-
-_OWN = {IMAGE_LABEL, CRASHES_LABEL, HOME_LABEL, KEPT_ON_LABEL}
-"""Labels of services that no container has."""
 
 BY_THEMSELVES = frozenset({"complete", "failed", "rejected", "orphaned"})
 
@@ -162,7 +159,7 @@ def observe(service: Service, *, lost: Collection[str] = ()) -> Observation:
     seen = Observation(
         name=service.name,
         container_id=service.service_id,
-        labels={label: text for label, text in service.labels.items() if label not in _OWN},
+        labels={label: text for label, text in service.labels.items() if label not in OWN_LABELS},
         state=ContainerState.CREATED,
         created_at=service.made_at,
         image_id=service.labels.get(IMAGE_LABEL, ""),

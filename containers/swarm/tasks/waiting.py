@@ -6,7 +6,7 @@ This takes the place of the agent's own report, which does not exist while it do
 from collections.abc import Callable, Collection
 
 from containers.agent_reports import Waits
-from containers.swarm.tasks.service_spec import HOME_LABEL
+from containers.swarm.tasks.service_spec import COPIED_ON_LABEL, HOME_LABEL
 from containers.swarm.tasks.tasks import UNPLACED, Service
 from containers.vocabulary import AgentReport
 
@@ -22,7 +22,7 @@ def why_it_waits(
     `moves_along` is true if a driver makes states available on every node. `takes_tasks` says whether a node takes
     tasks, by its id; it is called only if the answer matters.
     """
-    home = service.labels.get(HOME_LABEL, "")
+    home = service.labels.get(HOME_LABEL) or service.labels.get(COPIED_ON_LABEL, "")
     former = next((run.node for run in service.runs if run.has_run), "")
     errors = [run.error for run in service.runs if run.is_wanted and run.state in UNPLACED and run.error]
     is_full = any(FULL in error for error in errors)

@@ -8,8 +8,9 @@ from django.db import transaction
 from django.db.models import Q
 
 from accounts import clock
-from containers.errors import EngineError, EngineUnavailableError
+from containers.errors import ContainerSilentError, EngineError, EngineUnavailableError
 from containers.get_engine import get_engine
+from containers.vocabulary import ContainerState
 from projects.models import Project
 from projects.models.columns.image_update import NO_UPDATE, ONLY_COPY_LEFT
 from projects.models.columns.reconciliation import NO_TROUBLE
@@ -43,6 +44,7 @@ DROP_AGAIN = timedelta(minutes=10)
 
 NOT_READY = "The new image was not ready within {} seconds, so the old one runs again"
 ENDED = "The new image ended, so the old one runs again"
+NOT_RUNNING = "The new image does not run, so the old one runs again"
 NO_COPY = "There was no copy of what it keeps, so that is left as the new image has left it."
 STUCK = "What it kept could not be put back in {} tries. The copy of it is kept. Start it to try again."
 
@@ -69,10 +71,12 @@ def note_step(project: Project, claim: Claim, **values: Any) -> bool:
 def go_back(project: Project) -> bool:
     """Restores the copy if there is one, and starts the old image. Returns whether it did anything."""
     begins, step = project.update_step == Step.TRIAL, project.update_step
-    if step == Step.BACK and project.reconcile_failures >= TRIES:
+    # A machine that did not answer, however long, is no failure of the way back.
+    was_silent = project.reconcile_error == ContainerSilentError.__name__
+    if step == Step.BACK and project.reconcile_failures >= TRIES and not was_silent:
         return _give_up(project)
     why, detail = _why(project), ""
-    values = NO_FAILURES if begins else _NO_FAILURES
+    values = NO_FAILURES if begins or was_silent else _NO_FAILURES
     claim = claim_step(project, **values, update_step=Step.BACK if step in {Step.TRIAL, Step.STUCK} else step)
     if claim is None:
         return False
@@ -127,10 +131,13 @@ def _give_up(project: Project) -> bool:
 def _why(project: Project) -> str:
     """Returns why the update is given up, in plain words, from the row before the way back begins."""
     facts = project.facts()
-    if facts.is_up:
-        reason, sentence = project.explain(facts), NOT_READY.format(project.agent_type.ready_timeout)
+    reason = project.explain(facts) if facts.is_up else project.reason
+    if facts.state == ContainerState.RUNNING:
+        sentence = NOT_READY.format(project.agent_type.ready_timeout)
+    elif facts.state == ContainerState.RESTARTING and facts.exit_code is None:
+        sentence = NOT_RUNNING  # in a Swarm it may wait for its machine
     else:
-        reason, sentence = project.reason, ENDED
+        sentence = ENDED
     return f"{sentence}. {reason.message}" if reason else sentence
 
 

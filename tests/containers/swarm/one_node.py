@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 from django.test import override_settings
 
+from containers.errors import EngineError
 from containers.swarm.engine import SwarmEngine
 from tests.containers.rootfs import make_images
 from tests.containers.swarm.cluster import Cluster, SwarmNode
 from tests.containers.swarm.under_test import ACCEPTED, SwarmUnderTest, make_config_network
+from tests.waiting import wait_until
 
 NAME = "t-swarm"
 
@@ -38,8 +40,16 @@ class Swarm:
             yield
 
     def revive(self, node: SwarmNode) -> None:
+        """Returns once the engine hears the node again, which may take seconds."""
         self.cluster.revive(node)
         make_config_network(node.client, f"{NAME}-agents")
+        wait_until(lambda: self._hears(node))
+
+    def _hears(self, node: SwarmNode) -> bool:
+        try:
+            return node.node_id not in self.engine._lost()
+        except EngineError:
+            return False
 
     def under_test(self) -> SwarmUnderTest:
         return SwarmUnderTest(self.engine, self.cluster.manager.client, self.images)

@@ -1,5 +1,6 @@
 """A Swarm of one node under the contract tests: real programs do what the tests need."""
 
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 from uuid import uuid4
@@ -11,7 +12,7 @@ from containers.identity import container_name
 from containers.swarm.engine import SwarmEngine
 from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL, ContainerSpec
 from tests.containers.engine_fixtures import deploy, make_spec
-from tests.containers.inside import run_inside
+from tests.containers.inside import FORGET, run_inside
 
 ACCEPTED = ["no-new-privileges", "seccomp", "swap"]
 
@@ -29,6 +30,16 @@ def make_config_network(client: Any, network: str, *, subnet: str = "172.31.0.0/
             },
         )
     )
+
+
+def read_volume(client: Any, image: str, volume: str) -> Iterator[bytes]:
+    """The files of a volume on the node of this client, as an archive."""
+    mount = {"Type": "volume", "Source": volume, "Target": "/data", "VolumeOptions": {"NoCopy": True}}
+    made = client.create_container(image, host_config={"Mounts": [mount]})
+    try:
+        yield from client.get_archive(made["Id"], "/data")[0]
+    finally:
+        client.remove_container(made["Id"], force=True)
 
 
 class SwarmUnderTest:
@@ -88,6 +99,14 @@ class SwarmUnderTest:
         code, output = run_inside(self.client, self.container_of(name), "sh", "-c", script)
         assert code == 0, output
         return dict(line.split("=", 1) for line in output.splitlines())
+
+    def kept(self) -> Iterator[bytes]:
+        """Reads the volume past the engine under test, which cannot."""
+        yield from read_volume(self.client, self.image, f"{self.name}-data")
+
+    def forget(self) -> None:
+        code, output = run_inside(self.client, self.container_of(self.name), "sh", "-c", FORGET)
+        assert code == 0, output
 
     def set_silence(self, monkeypatch: Any) -> None:
         monkeypatch.setattr("containers.swarm.observation.logs.SILENCE", 3.0)
