@@ -13,34 +13,27 @@ Medians of the rounds. `--before` is a worktree of another version, whose gatewa
 import argparse
 import asyncio
 import os
-import socket
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
-from uuid import UUID
 
 import aiohttp
 import uvloop
 
+from tests.benchmarks.gateway_servers import KEY, PROJECTS, TOKEN, gateway, running
 from tests.benchmarks.harness import percentile, print_row
-from tests.gateway.process import Gateway, digest
 from tests.gateway.unpacked import unpack_image
-from tests.ports import reserve_port
-from tests.waiting import wait_until
 
 TITLES = ("first byte", "p99", "delay", "p99 of delays", "cpu %", "µs a piece", "idle cpu %", "PSS MB", "RSS MB")
 WHERE_ITS_MODULES_ARE = ("containers/images/gateway", "containers")
 """Of a checkout."""
 BODY = {"model": "model-a", "messages": [{"role": "user", "content": "hello"}], "stream": True, "max_tokens": 4096}
-KEY, TOKEN = "bvk_benchmark", "benchmark{:06}"
-
-PROJECTS = 4
-"""That share the streams: one alone has 32 at a time, and a twentieth of the processor for its answers."""
+ADDRESSES = 50
+"""Of the pollers. Each project has an address of its own, as agents have, because an address, too, has a twentieth."""
 
 
 def main() -> None:
@@ -86,14 +79,16 @@ def report(found: dict[str, list[list[float]]], options: argparse.Namespace) -> 
 async def measure(provider: str, telegram: str, pid: int, options: argparse.Namespace) -> list[float]:
     first: list[float] = []
     delays: list[float] = []
-    connector = aiohttp.TCPConnector(limit=0)
-    async with aiohttp.ClientSession(connector=connector, timeout=aiohttp.ClientTimeout(total=None)) as client:
+    async with AsyncExitStack() as stack:
+        owners = [await stack.enter_async_context(client_at(f"127.1.0.{1 + each}")) for each in range(PROJECTS)]
+        others = [await stack.enter_async_context(client_at(f"127.2.0.{1 + each}")) for each in range(ADDRESSES)]
 
         async def stream(number: int) -> None:
             await asyncio.sleep(number / options.streams)
             began = time.monotonic()
-            async with client.post(
-                f"{provider}/chat/completions", json=BODY, headers={"Authorization": f"Bearer {KEY}{number % PROJECTS}"}
+            owner = number % PROJECTS
+            async with owners[owner].post(
+                f"{provider}/chat/completions", json=BODY, headers={"Authorization": f"Bearer {KEY}{owner}"}
             ) as answer:
                 if answer.status != 200:
                     raise SystemExit(await answer.text())
@@ -110,7 +105,10 @@ async def measure(provider: str, telegram: str, pid: int, options: argparse.Name
         began = processor_time(pid)
         used = await share(pid, lambda: asyncio.gather(*map(stream, range(options.streams))))
         each_took = 1e6 * (processor_time(pid) - began) / max(1, len(delays))
-        polls = [asyncio.ensure_future(poll(client, telegram, number)) for number in range(options.pollers)]
+        polls = [
+            asyncio.ensure_future(poll(others[number % ADDRESSES], telegram, number))
+            for number in range(options.pollers)
+        ]
         await asyncio.sleep(2 + options.pollers / 500)  # until all of them wait
         idle = await share(pid, lambda: asyncio.sleep(options.seconds))
         memory = [memory_of(pid, name) / 1024 for name in ("Pss:", "Rss:")]
@@ -119,6 +117,12 @@ async def measure(provider: str, telegram: str, pid: int, options: argparse.Name
         await asyncio.wait(polls)
     middles = [statistics.median(first), percentile(first, 0.99), statistics.median(delays), percentile(delays, 0.99)]
     return [*middles, used, each_took, idle, *memory]
+
+
+def client_at(address: str) -> aiohttp.ClientSession:
+    """Returns a client that connects from this address of the loopback interface."""
+    connector = aiohttp.TCPConnector(limit=0, local_addr=(address, 0))
+    return aiohttp.ClientSession(connector=connector, timeout=aiohttp.ClientTimeout(total=None))
 
 
 async def poll(client: aiohttp.ClientSession, telegram: str, number: int) -> None:
@@ -145,55 +149,6 @@ def memory_of(pid: int, name: str) -> int:
     """Kilobytes."""
     lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines() if pid else []
     return next((int(line.split()[1]) for line in lines if line.startswith(name)), 0)
-
-
-def can_connect(port: int) -> bool:
-    try:
-        socket.create_connection(("127.0.0.1", port), 5).close()
-    except OSError:
-        return False
-    return True
-
-
-@contextmanager
-def running(what: str, *rest: object, python: str = sys.executable) -> Iterator[tuple[int, int]]:
-    """Yields the port and the process."""
-    port = reserve_port()
-    words = [python, "-m", "tests.benchmarks.gateway_ends", what, str(port), *map(str, rest)]
-    process = subprocess.Popen(words, stderr=subprocess.DEVNULL)  # it complains of polls that are given up
-    try:
-        wait_until(lambda: can_connect(port))
-        yield port, process.pid
-    finally:
-        process.terminate()
-        process.wait()
-
-
-@contextmanager
-def gateway(image: str, upstream: int, options: argparse.Namespace) -> Iterator[tuple[int, int]]:
-    """With a budget, so that every call is reserved on the disk."""
-    base = f"http://127.0.0.1:{upstream}"
-    with tempfile.TemporaryDirectory() as folder:
-        ours = Gateway(Path(image), Path(folder))
-        ours.env["GATEWAY_CONNECTIONS"] = "1000000"
-        ours.python = options.python
-        ours.start()
-        try:
-            provider = {"key": "sk-real", "kind": "openai", "base": f"{base}/v1"}
-            limits = {"parallel": 10**6, "requests": 10**6}
-            ours.apply(*[
-                {"project": f"streams-{number}", "limits": limits, "budget": {"day_tokens": 2**50},
-                 "provider": provider | {"virtual": digest(f"{KEY}{number}")}}
-                for number in range(PROJECTS)
-            ])  # fmt: skip
-            ours.apply(*[
-                {"project": str(UUID(int=number)),
-                 "telegram": {"virtual": digest(TOKEN.format(number)), "token": f"{number + 1}:real", "base": base}}
-                for number in range(options.pollers)
-            ])  # fmt: skip
-            yield ours.port, ours.pid
-        finally:
-            ours.kill()
 
 
 if __name__ == "__main__":

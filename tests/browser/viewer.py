@@ -79,10 +79,13 @@ class Viewer:
             self.faults.append(f"{seen.name}: neither its request of the API nor why there is none")
 
     def _load(self, seen: Seen) -> None:
+        # A route that ends while the page loads (`times=1`) can leave the browser waiting for ever.
         if seen.sent:
-            self._page.route(f"**{seen.address}", lambda route: _answer(route, seen), times=1)
+            self._page.route(f"**{seen.address}", lambda route: _answer(route, seen))
         self._missing.clear()
         self._page.goto(seen.address)
+        if seen.sent:
+            self._page.unroute(f"**{seen.address}")
         self.faults += [f"{seen.name}: did not load {each}" for each in self._missing]
 
     def _note_missing(self, request: Request) -> None:

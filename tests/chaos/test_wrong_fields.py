@@ -72,6 +72,7 @@ class Trial:
         finally:
             setattr(self._proxy, kind, None)
         self._round()
+        self._wait_until_asked_again()
         said += self._look("afterwards")
         if self._instance.states() != before:
             said.append(f"containers: {self._instance.states()}")
@@ -79,6 +80,12 @@ class Trial:
             said.append(f"events: {events}")
             Event.objects.exclude(pk__in=self._events).delete()
         return said
+
+    def _wait_until_asked_again(self) -> None:
+        """After three lists in a row that could not be read, no read asks the engine for a second."""
+        for project in (self._runs, self._stopped):
+            grow_old(project)
+        wait_until(lambda: self._statuses() == self._right, what=lambda: str(self._statuses()))
 
     def _look(self, when: str, *, grow: bool = True) -> list[str]:
         for project in (self._runs, self._stopped) if grow else ():
