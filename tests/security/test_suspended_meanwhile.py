@@ -10,7 +10,7 @@ from containers.errors import EngineRefusedError
 from projects.errors import ProjectError, ProjectSuspendedError
 from projects.models import Actor, Project
 from projects.services import delete_project, lift_suspension, suspend_project
-from tests.chaos.racing import at_once
+from tests.chaos.races.racing import at_once
 from tests.clients import api_of, make_person
 from tests.deploying import PROJECT, deploy_project
 from tests.fakes.engine import MemoryEngine

@@ -14,7 +14,7 @@ from accounts.services.sign_in import authenticate, change_password
 from tests.accounts.dashboard.links import NEW
 from tests.accounts.rights import opens, set_password_path
 from tests.canaries import CANARY_PASSWORD
-from tests.chaos.racing import at_once
+from tests.chaos.races.racing import at_once
 from tests.factories import UserFactory
 
 AT_ONCE = 6

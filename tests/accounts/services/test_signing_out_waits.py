@@ -14,7 +14,7 @@ from rest_framework.test import APIClient
 from accounts.credentials.session_tokens import issue_session
 from accounts.models import User
 from accounts.services import api_keys, sign_in
-from tests.chaos.racing import at_once
+from tests.chaos.races.racing import at_once
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.one_database("postgresql")]
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.chaos.database.postgres import find_programs
 from tests.chaos.docker_instance import DockerInstance
-from tests.chaos.racing import assert_one_at_a_time
+from tests.chaos.races.racing import assert_one_at_a_time
 from tests.chaos.servers.cluster import Cluster
 from tests.chaos.servers.machines import PROGRAM
 from tests.sampling import Some

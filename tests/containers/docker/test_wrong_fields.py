@@ -1,6 +1,6 @@
 """Answers of an engine in which one field is missing or has a wrong type: Berth cannot read them, or reads the truth.
 
-`tests/chaos/test_wrong_fields.py` does the same to a real engine, from the API's point of view.
+`tests/chaos/engine/test_wrong_fields.py` does the same to a real engine, from the API's point of view.
 """
 
 from collections.abc import Callable

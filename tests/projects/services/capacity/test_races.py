@@ -10,7 +10,7 @@ from rest_framework.test import APIClient
 from projects.models import Plan, Project
 from projects.services.bulkheads import COMMANDS
 from projects.services.limits.capacity import measure_capacity
-from tests.chaos.racing import at_once
+from tests.chaos.races.racing import at_once
 from tests.clients import api_of, make_person
 from tests.deploying import PROJECT, deploy_project
 from tests.fakes.engine import MemoryEngine

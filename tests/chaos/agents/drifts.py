@@ -2,7 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 
+from django.utils import timezone
+
+from projects.models import Project, Watch
 from tests.chaos.docker_instance import DockerInstance
 
 UP = frozenset({"running", "starting"})
@@ -45,3 +49,10 @@ DRIFTS = {
     ),
 }
 ONCE = ("exit 0", "exit 1", "out of memory")
+
+
+def grow_old(project: Project) -> None:
+    """Makes everything that was seen so far too old."""
+    long_ago = timezone.now() - timedelta(minutes=1)
+    Project.objects.filter(pk=project.pk).update(observed_at=long_ago, updated_at=long_ago)
+    Watch.objects.all().delete()

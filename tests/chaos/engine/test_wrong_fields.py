@@ -17,9 +17,9 @@ from containers.docker.observations import read_details, read_rows
 from containers.errors import EngineError
 from projects.models import Event, Project, Watch
 from projects.watcher.reconcile.full import reconcile
+from tests.chaos.agents.drifts import grow_old
 from tests.chaos.docker_instance import DockerInstance
 from tests.chaos.stub import STUB_PROJECT
-from tests.chaos.test_drift import grow_old
 from tests.containers.wrong_fields import WRONG, Place, changed, is_meant, places_of
 from tests.deploying import create_project
 from tests.fakes.rewriting_docker import RewritingDocker

@@ -14,7 +14,7 @@ from pytest_django import Settings
 from accounts.models import User
 from config.backup.marker import read_marker
 from projects.models import Event, Project
-from tests.chaos.killing import run_until_killed
+from tests.chaos.commands.killing import run_until_killed
 from tests.config.backup.rows import fill_every_table, photograph
 from tests.ports import reserve_port
 

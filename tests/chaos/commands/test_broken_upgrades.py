@@ -14,8 +14,8 @@ from django.core.management import call_command
 from django.db import connection
 from pytest_django import DjangoDbBlocker, Settings
 
-from tests.chaos.killing import AWAY, FAULTS, READS, run_until_broken
-from tests.chaos.rewinding import Rewinding, rewinding_database
+from tests.chaos.commands.killing import AWAY, FAULTS, READS, run_until_broken
+from tests.chaos.commands.rewinding import Rewinding, rewinding_database
 from tests.fakes.engine import MemoryEngine
 from tests.sampling import Some
 from tests.upgrade.releases import LAST

@@ -6,7 +6,7 @@ import pytest
 
 from tests.chaos.consistency import assert_server_consistent
 from tests.chaos.docker_instance import DockerInstance
-from tests.chaos.racing import COMMANDS, assert_one_at_a_time, at_once
+from tests.chaos.races.racing import COMMANDS, assert_one_at_a_time, at_once
 from tests.chaos.server import Server, Site
 from tests.waiting import wait_until
 

@@ -16,7 +16,7 @@ from projects.models import Plan, Project
 from projects.services.bulkheads import COMMANDS as COMMANDS_AT_ONCE
 from projects.watcher.reconcile.full import reconcile
 from tests.chaos.inside import kill_points
-from tests.chaos.racing import COMMANDS, assert_one_at_a_time, at_once
+from tests.chaos.races.racing import COMMANDS, assert_one_at_a_time, at_once
 from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.other_databases import grow_old
 from tests.waiting import wait_until

@@ -2,17 +2,15 @@
 
 import time
 from collections.abc import Callable, Iterator
-from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.utils import timezone
 from rest_framework.test import APIClient
 
-from projects.models import Project, Watch
+from projects.models import Project
 from projects.watcher.watcher import Watcher
+from tests.chaos.agents.drifts import DRIFTS, MENDING, ONCE, TRUE_OF, Drift, grow_old
 from tests.chaos.docker_instance import DockerInstance
-from tests.chaos.drifts import DRIFTS, MENDING, ONCE, TRUE_OF, Drift
 from tests.chaos.stub import STUB_PROJECT
 from tests.deploying import create_project
 from tests.fakes.faulty_docker import FaultyDocker, faulty_docker
@@ -48,13 +46,6 @@ def api(proxy: FaultyDocker, real_engine: Callable[[str], None], api: APIClient)
     real_engine(proxy.url)
     proxy.requests.clear()
     return api
-
-
-def grow_old(project: Project) -> None:
-    """Makes everything that was seen so far too old."""
-    long_ago = timezone.now() - timedelta(minutes=1)
-    Project.objects.filter(pk=project.pk).update(observed_at=long_ago, updated_at=long_ago)
-    Watch.objects.all().delete()
 
 
 def state_of(docker_instance: DockerInstance, project: Project) -> str:

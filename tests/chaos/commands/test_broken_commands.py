@@ -22,7 +22,7 @@ from accounts.services import code_alarm
 from accounts.services.outbox import queue_mail
 from config.backup.marker import read_marker
 from projects.models import Project
-from tests.chaos.killing import AWAY, FAULTS, FULL, KILLED, run_until_broken
+from tests.chaos.commands.killing import AWAY, FAULTS, FULL, KILLED, run_until_broken
 from tests.config.backup.rows import fill_every_table, photograph
 from tests.fakes.smtp import SmtpServer, smtp_server
 from tests.mailing import deliver

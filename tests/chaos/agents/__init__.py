@@ -1,0 +1,1 @@
+"""Agents that end, alone or many at once, and people who act on their containers."""

@@ -1,0 +1,1 @@
+"""Backups, restores, upgrades and migrations that break off at any change."""

@@ -1,0 +1,1 @@
+"""A Docker engine that fails, restarts, has a full disk, or answers wrongly."""

@@ -1,0 +1,1 @@
+"""Many requests at once, to one server and to two."""
