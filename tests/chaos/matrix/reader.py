@@ -45,13 +45,18 @@ class Reader:
         for reading in self.readings:
             if reading.answer.status != 200:
                 continue
-            vouched = choose(sightings, reading.began - AGE - SLACK, reading.ended + SLACK)
+            since, until = reading.began - AGE - SLACK, reading.ended + SLACK
             lies += [
                 f"{project['name']} is told to be {project['status']}, and was not"
                 for project in reading.answer.json
-                if is_lie(project["status"], project["id"], vouched)
+                if is_lie(project["status"], project["id"], choose(about(project["id"], sightings), since, until))
             ]
         return sorted(set(lies))
+
+
+def about(project: str, sightings: list[Sighting]) -> list[Sighting]:
+    """Returns the sightings that say something about a project."""
+    return [sighting for sighting in sightings if sighting.only in {None, project}]
 
 
 def choose(sightings: list[Sighting], since: float, until: float) -> list[Sighting]:

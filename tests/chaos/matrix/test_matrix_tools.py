@@ -12,9 +12,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from tests.chaos.database.requests import Answer
 from tests.chaos.matrix import __main__ as matrix
-from tests.chaos.matrix import trial
 from tests.chaos.matrix.breaking_clocks import OtherClock
 from tests.chaos.matrix.fault import STEPS
 from tests.chaos.matrix.faults import find_kinds
@@ -170,18 +168,6 @@ def test_an_installation_that_cannot_start_fails_and_the_run_continues(
     [outcome] = matrix.run(["first", "second"], Record(tmp_path / "record"), random.Random(), 30.0, "")
     assert outcome.fault == "first"
     assert outcome.wrong == ["not begun: OSError('no room')"]
-
-
-def test_a_list_refused_after_the_fault_is_requested_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    refusal = Answer(status=503, seconds=0.1, headers={"retry-after": "0"}, text='{"code": "database_unavailable"}')
-    lists = [refusal, Answer(status=200, seconds=0.1, headers={}, text="[]")]
-    client, installation = Mock(), Mock()
-    client.send.side_effect = lambda *_: lists.pop(0) if len(lists) > 1 else lists[0]
-    installation.instance.containers.return_value = installation.instance.volumes.return_value = []
-    assert trial._clean_up(installation, client) == []
-    monkeypatch.setattr(trial, "HEALS_WITHIN", 0.0)
-    client.send.side_effect = [refusal, lists[0]]
-    assert trial._clean_up(installation, client) == [f"list afterwards: 503 {refusal.text}"]
 
 
 def test_without_a_usual_engine_the_gateway_is_left_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

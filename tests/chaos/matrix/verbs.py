@@ -17,6 +17,8 @@ FORESEEN = {200, 201, 202, 204, 302, 409, 429, 502, 503}
 WITHIN = 30.0
 """Seconds for an answer."""
 RETRIES_WITHIN = 60.0
+OVERTAKEN = {"operation_in_progress", "superseded"}
+"""Codes of a 409 that says that another operation was first, such as a repair by the watcher."""
 
 
 def control(client: Client, project: str, action: str) -> Answer:
@@ -25,9 +27,13 @@ def control(client: Client, project: str, action: str) -> Answer:
 
 def insist(send: Callable[[], Answer], until: float) -> Answer:
     """Repeats a refused request as clients are told to, and no longer than until that moment of the clock."""
-    while (answer := send()).status == 503 and time.monotonic() < until:
+    while may_repeat(answer := send()) and time.monotonic() < until:
         time.sleep(min(int(answer.headers.get("retry-after", "1")), 1.0))
     return answer
+
+
+def may_repeat(answer: Answer) -> bool:
+    return answer.status == 503 or (answer.status == 409 and answer.json.get("code") in OVERTAKEN)
 
 
 def make_targets(installation: Installation, client: Client) -> dict[str, str]:

@@ -24,10 +24,8 @@ class Sighting:
     at: float
     running: frozenset[str]
     paused: frozenset[str] = frozenset()
-
-    def without(self, project: str, at: float) -> "Sighting":
-        """What is seen after the end of one of them."""
-        return Sighting(at, self.running - {project}, self.paused - {project})
+    only: str | None = None
+    """The project about which it says something; None if it does about all of them."""
 
 
 class Witness:
@@ -52,12 +50,15 @@ class Witness:
                     self._add(Sighting(began, _those(states, "running"), _those(states, "paused")))
 
     def _listen(self) -> None:
-        """Notes each end as a sighting without that project. What a broken stream loses, a look may still see."""
+        """Notes each end. What a broken stream loses, a look may still see.
+
+        An end says nothing about the other projects: while the engine holds back the answers to looks, as it does for
+        a container whose shim is stopped, they may have started since the last one.
+        """
         while not self._ended.wait(LOOK_EVERY):
             with suppress(docker.errors.APIError, requests.RequestException, urllib3.exceptions.HTTPError, ValueError):
                 for project in self._instance.ends():
-                    if self.sightings:
-                        self._add(self.sightings[-1].without(project, time.monotonic()))
+                    self._add(Sighting(time.monotonic(), frozenset(), only=project))
 
     def _add(self, sighting: Sighting) -> None:
         with self._lock:
