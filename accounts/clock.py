@@ -54,12 +54,20 @@ def now() -> datetime:
 
 
 def _compare(known: _Comparison | None, monotonic: float, stepped: float) -> _Comparison:
-    """Asks the database. If it does not answer, the last difference is kept; a later query reports the fault."""
+    """Asks the database. If it does not answer, the last difference is kept; a later query reports the fault.
+
+    A slow answer tells little, because it may be old: the last difference is kept as far as the answer allows it.
+    """
     try:
+        connection.ensure_connection()
+        asked_at = time.monotonic()
         at = _ask()
     except Error:
         return known or _Comparison(_NONE, monotonic, stepped)
-    ahead = at - datetime.fromtimestamp(time.time(), UTC)
+    most = at - datetime.fromtimestamp(asked_at + stepped, UTC)
+    least = at - datetime.fromtimestamp(time.monotonic() + stepped, UTC)
+    expected = known.ahead + timedelta(seconds=known.stepped - stepped) if known else _NONE
+    ahead = min(max(expected, least), most)
     found = _Comparison(ahead if abs(ahead) > SAME else _NONE, monotonic, stepped)
     with _lock:
         _known[connection.alias] = found
@@ -68,7 +76,6 @@ def _compare(known: _Comparison | None, monotonic: float, stepped: float) -> _Co
 
 def _ask() -> datetime:
     """Returns the database's clock, not the transaction's, which stands still."""
-    connection.ensure_connection()
     # psycopg's own cursor, because this query belongs to no request that counts or times its queries.
     with connection.wrap_database_errors, connection.connection.cursor() as cursor:
         cursor.execute("SELECT clock_timestamp()")

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import pytest
 from django.db import DatabaseError, connection
@@ -69,6 +70,44 @@ def test_a_silent_database_keeps_the_known_offset(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(clock, "_ask", refuse)
     step(monkeypatch, timedelta(days=1))
     assert abs(clock.now() - timezone.now()) < NEAR
+
+
+@pytest.mark.parametrize("answers_late", [0.1, 1.5, 8.0])
+@pytest.mark.parametrize("asked_late", [0.1, 1.5, 8.0])
+@pytest.mark.parametrize("ahead", [0.0, 0.6, -0.6, 3.0, -3.0, 600.0, -600.0])
+def test_a_slow_answer_of_the_database_is_not_taken_for_a_difference_of_the_clocks(
+    ahead: float, asked_late: float, answers_late: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise a busy database would set this machine's clock back, where each new heartbeat and lease lies in the
+    future and so counts as none. The difference is known from a quick answer before, unless there is none."""
+    passed, late = 0.0, (0.0, 0.0)
+    began = datetime(2026, 1, 1, tzinfo=UTC)
+
+    def wait(seconds: float) -> None:
+        nonlocal passed
+        passed += seconds
+
+    def ask() -> datetime:
+        wait(late[0])
+        read = began + timedelta(seconds=passed + ahead)
+        wait(late[1])
+        return read
+
+    def error() -> float:
+        return abs((clock.now() - began).total_seconds() - passed - ahead)
+
+    there = SimpleNamespace(vendor="postgresql", alias="slow", ensure_connection=lambda: wait(sum(late)))
+    monkeypatch.setattr(clock, "connection", there)
+    monkeypatch.setattr(clock, "_ask", ask)
+    monkeypatch.setattr(time, "monotonic", lambda: 1000.0 + passed)
+    monkeypatch.setattr(time, "time", lambda: began.timestamp() + passed)
+    monkeypatch.setattr(timezone, "now", lambda: began + timedelta(seconds=passed))
+    assert error() < 0.001
+    late = asked_late, answers_late
+    wait(clock.ASK_EVERY)
+    assert error() < 0.001
+    clock._known.clear()
+    assert error() <= (max(late) if ahead else 0.0) + 0.001
 
 
 @pytest.mark.django_db
