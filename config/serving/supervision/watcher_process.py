@@ -15,8 +15,9 @@ logger = logging.getLogger("berth.serve")
 SHORTEST_BACKOFF, LONGEST_BACKOFF = 1.0, 8.0
 """Seconds before a dead watcher is restarted. Statuses are `unknown` meanwhile, so the longest pause is short: after a
 lack of processes or memory is over, a watcher starts within it."""
-BOOT_WITHIN = 60.0
-"""Seconds that a new watcher has until its first sign of life."""
+BOOT_WITHIN, LONGEST_BOOT = 60.0, 480.0
+"""Seconds that a new watcher has until its first sign of life. After one that was killed before it, the next has twice
+as long, at most the second number: on an overloaded machine no watcher would ever begin to work otherwise."""
 LOOK_EVERY = 1.0
 OVERDUE_LOOKS = 3
 """Consecutive checks in which the watcher must be overdue.
@@ -36,7 +37,7 @@ class KeptWatcher:
         # No lock, because a lock held by a stopped process would stop this one, too.
         self.due: c_double = multiprocessing.get_context("spawn").RawValue("d", 0.0)
         self.child: BaseProcess | None = None
-        self._boot_until = 0.0
+        self._boot_within, self._boot_until = BOOT_WITHIN, 0.0
         self._backoff = SHORTEST_BACKOFF
         self._since = 0.0
         self._restart_at: float | None = None
@@ -55,7 +56,7 @@ class KeptWatcher:
         return min(LOOK_EVERY, max(0.05, self._restart_at - time.monotonic()))
 
     def start(self) -> None:
-        self._boot_until, self._overdue_looks = time.monotonic() + BOOT_WITHIN, 0
+        self._boot_until, self._overdue_looks = time.monotonic() + self._boot_within, 0
         self.due.value = self._boot_until
         self.child = self._start(self.due)
 
@@ -88,8 +89,22 @@ class KeptWatcher:
         """Kills one that lives but no longer shows it. Another one is started then."""
         is_overdue = watcher.is_alive() and time.monotonic() > self.due.value
         self._overdue_looks = self._overdue_looks + 1 if is_overdue else 0
+        if self.has_shown_itself:
+            self._boot_within = BOOT_WITHIN
         if self._overdue_looks >= OVERDUE_LOOKS:
-            logger.error("The watcher, process %s, is alive but no longer works. It is killed.", watcher.pid)
+            self._report_end(watcher)
             watcher.kill()  # SIGTERM does not reach a stopped process
             watcher.join(KILLED_WITHIN)  # the next check finds a process that the kernel still holds
             self._overdue_looks = 0
+
+    def _report_end(self, watcher: BaseProcess) -> None:
+        if self.has_shown_itself:
+            logger.error("The watcher, process %s, is alive but no longer works. It is killed.", watcher.pid)
+            return
+        began_within, self._boot_within = self._boot_within, min(2 * self._boot_within, LONGEST_BOOT)
+        logger.error(
+            "The watcher, process %s, did not begin to work within %.0f s. It is killed, and the next one has %.0f s.",
+            watcher.pid,
+            began_within,
+            self._boot_within,
+        )
