@@ -14,6 +14,7 @@ from tests.certificates import make_authority
 from tests.chaos.database.postgres import PrivatePostgres
 from tests.chaos.docker_instance import DockerInstance
 from tests.chaos.matrix.redis import PrivateRedis, find_redis
+from tests.chaos.servers.lead import describe_lead
 from tests.chaos.servers.load import Load
 from tests.chaos.servers.machines import PATIENCE, Machine, Nginx, make_environment
 from tests.paths import ROOT
@@ -69,7 +70,7 @@ class Cluster:
     def start(self) -> None:
         for machine in self.machines:
             machine.start()
-        wait_until(self.find_leader, within=PATIENCE, what="Nobody leads")
+        self._wait_for_leader(self.machines)
         self.nginx.check()
         self.nginx.start()
 
@@ -91,7 +92,7 @@ class Cluster:
         killed = self.find_leader() or self.machines[0]
         [other] = [each for each in self.machines if each is not killed]
         killed.kill()
-        wait_until(lambda: self._leader_of([other]), within=PATIENCE, what="Nobody leads")
+        self._wait_for_leader([other])
         killed.start()
 
     def roll(self) -> None:
@@ -110,11 +111,11 @@ class Cluster:
 
     def freeze_leader(self) -> None:
         """It continues when another one leads, and does nothing that only the leader may do."""
-        frozen = wait_until(self.find_leader, within=PATIENCE, what="Nobody leads")
+        frozen = self._wait_for_leader(self.machines)
         [other] = [each for each in self.machines if each is not frozen]
         frozen.freeze()
         try:
-            wait_until(lambda: self._leader_of([other]), within=PATIENCE, what="Nobody takes over")
+            self._wait_for_leader([other])
         finally:
             frozen.thaw()
         seen = set()
@@ -123,6 +124,9 @@ class Cluster:
             seen.add(self.rows("SELECT holder FROM projects_watch")[0][0].partition(" ")[0])
             time.sleep(0.05)
         assert {name.rpartition("/")[2] for name in seen} == {other.place}, seen
+
+    def _wait_for_leader(self, living: list[Machine]) -> Machine:
+        return wait_until(lambda: self._leader_of(living), within=PATIENCE, what=lambda: describe_lead(self))
 
     def _leader_of(self, living: list[Machine]) -> Machine | None:
         held = self.rows("SELECT holder FROM projects_watch WHERE lease_until > now()")

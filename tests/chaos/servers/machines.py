@@ -83,6 +83,12 @@ class Machine:
             found += children_of(pid)
         return found
 
+    def describe(self) -> str:
+        """Returns what its processes do, with the seconds of processor time that each has had."""
+        if self._process is None or self._process.poll() is not None:
+            return "does not run"
+        return ", ".join(_describe_process(pid) for pid in self.family())
+
     def kill(self) -> None:
         """Kills everything at once: with its process 1 the kernel ends all others."""
         self._end(signal.SIGKILL)
@@ -106,6 +112,15 @@ class Machine:
     def thaw(self) -> None:
         for pid in self.family():
             os.kill(pid, signal.SIGCONT)
+
+
+def _describe_process(pid: int) -> str:
+    try:
+        state, *numbers = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
+    except OSError:
+        return f"{pid} has ended"
+    seconds = (int(numbers[10]) + int(numbers[11])) / os.sysconf("SC_CLK_TCK")
+    return f"{pid} {state} {seconds:.1f} s"
 
 
 class Nginx:
