@@ -53,13 +53,14 @@ class Leadership:
     def __init__(self, holder: str, expect: Callable[[float], object] = lambda _: None) -> None:
         self._holder, self._expect = holder, expect
         self._sure_until = 0.0
+        self._leads = False
 
     def take(self, become: Callable[[str], bool]) -> bool:
         """Becomes the leader. Returns False if another watcher is the leader."""
         began = _tick()
-        leads = become(self._holder)
-        self._sure_until = began + SURE_FOR if leads else 0.0
-        return leads
+        self._leads = become(self._holder)
+        self._sure_until = began + SURE_FOR if self._leads else 0.0
+        return self._leads
 
     def require(self, *, within: float = 0.0) -> None:
         """Checks that this watcher leads. `within` promises the next sign of life within so many seconds.
@@ -73,6 +74,15 @@ class Leadership:
         if _tick() >= self._sure_until and not self.take(_renew):
             raise LeadershipLostError("Another watcher has led meanwhile, as this one was silent for too long.")
 
+    @property
+    def is_due(self) -> bool:
+        """Whether this watcher leads, as far as it knows, and has not renewed the lease for some seconds."""
+        return self._leads and _tick() >= self._sure_until
+
+    def renew(self) -> None:
+        """Renews the lease unless another watcher has taken it, of which `require` tells. For another thread."""
+        self.take(_renew)
+
     def is_held(self) -> bool:
         return is_leader(self._holder)
 
@@ -80,6 +90,7 @@ class Leadership:
         return another_leads(self._holder)
 
     def give_back(self) -> None:
+        self._leads = False
         step_down(self._holder)
 
 

@@ -19,6 +19,7 @@ from projects.watcher.ends.run_ends import RunEnds
 from projects.watcher.gateway.leases import threads_for_gateways
 from projects.watcher.heartbeat import IDLE, STEP, Pulse
 from projects.watcher.leader import Leadership, LeadershipLostError, beat, become_leader, name_watcher
+from projects.watcher.lease_renewal import LeaseRenewal
 from projects.watcher.listener import Listener
 from projects.watcher.name_limits import NameLimits
 from projects.watcher.notifications.alerts import Alerts
@@ -77,8 +78,8 @@ class Watcher:
         self._vouching = EventFreshness(self.name, self._ends, self._pulse)
         self._listener = Listener(self._hear, self._miss, self._pulse, self._vouching.note_open)
         self._bot_claims, notifications = BotClaims(self._pulse), (Outbox(self._pulse), Alerts(leads, self._pulse))
-        samples, looks = Samples(leads, self._pulse), (self._prompt, self._vouching)
-        self._threads = *notifications, *looks, samples, self._reports, self._spot_checks, self._name_limits, *others
+        beside = self._prompt, self._vouching, Samples(leads, self._pulse), LeaseRenewal(self._leadership, self._pulse)
+        self._threads = *notifications, *beside, self._reports, self._spot_checks, self._name_limits, *others
 
     def stop(self) -> None:
         self._stopped.set()
