@@ -1,6 +1,7 @@
-"""A Docker Swarm of a test's own: several engines, each in a network namespace of its own, joined by a bridge.
+"""A Docker Swarm for tests: several engines, each in its own network namespace, joined by a bridge.
 
-The usual engine lends its images and is not touched otherwise. Needs root, `unshare`, `nsenter`, `ip` and `dockerd`.
+The images come from the usual engine, which is not touched otherwise. Needs root, `unshare`, `nsenter`, `ip` and
+`dockerd`.
 """
 
 import os
@@ -21,7 +22,7 @@ from tests.waiting import wait_until
 
 
 class SwarmNode(PrivateEngine):
-    """One engine of the swarm. Its network is new with every start, and its address stays the same."""
+    """One engine of the Swarm. Each start creates its network again, with the same address."""
 
     registries = f"{SUBNET}.0/24"
 
@@ -37,7 +38,7 @@ class SwarmNode(PrivateEngine):
         self._client: docker.APIClient | None = None
 
     def start(self, *, first: str = "") -> None:
-        """Starts the engine and waits until it answers. `first` runs in its network before."""
+        """Starts the engine and waits until it answers. `first` is a shell script that runs in its network before."""
         hub = f"nsenter --net=/proc/{self._hub.pid}/ns/net"
         super().start(
             first=f"""
@@ -62,7 +63,7 @@ class SwarmNode(PrivateEngine):
         return self._process is not None and self._process.poll() is None
 
     def kill(self) -> None:
-        """As if somebody pulled its plug: the engine and every process of its containers end at once."""
+        """Ends the engine and all processes of its containers at once, like a power cut."""
         shims = find_processes(str(self.home / "exec"))
         families = [child for shim in shims for child in descendants(shim)]
         self.end(signal.SIGKILL)
@@ -79,7 +80,7 @@ class SwarmNode(PrivateEngine):
 
 
 class Cluster:
-    """The nodes of a swarm; the first one is the manager that is spoken with, and the first `managers` are such."""
+    """The nodes of a Swarm. The first `managers` of them are managers, and Berth talks to the first one."""
 
     def __init__(self, home: Path, *, nodes: int = 3, managers: int = 1) -> None:
         self._hub = Hub()
@@ -94,7 +95,7 @@ class Cluster:
         return self.nodes[0]
 
     def start(self, *, heartbeat: float = 5.0) -> None:
-        """`heartbeat` is how often nodes say that they live, in seconds; a Swarm waits for three or four of them."""
+        """Starts all nodes. `heartbeat`: seconds between two heartbeats. A node that misses three or four is down."""
         for node in self.nodes:
             node.start()
         manager = self.manager
@@ -116,7 +117,7 @@ class Cluster:
         )
 
     def add(self) -> SwarmNode:
-        """One more worker, which has no images and nothing of the agents' network."""
+        """Adds a worker, which has neither images nor the agents' network."""
         number = len(self.nodes) + 1
         node = SwarmNode(self._home / f"n{number}", number, self._hub)
         self.nodes.append(node)
@@ -127,7 +128,7 @@ class Cluster:
         return node
 
     def load(self, images: Iterable[str]) -> None:
-        """Brings these images of the usual engine to each node, where they have the same ids."""
+        """Copies these images from the usual engine to each node, where they have the same ids."""
         usual = connect()
         try:
             for image in images:
@@ -138,7 +139,7 @@ class Cluster:
             usual.close()
 
     def share(self, images: Iterable[str]) -> None:
-        """Brings these images of the manager to all other nodes."""
+        """Copies these images from the manager to all other nodes."""
         for image in images:
             archive = b"".join(self.manager.client.get_image(image))
             for node in self.nodes[1:]:
@@ -148,26 +149,26 @@ class Cluster:
         node.kill()
 
     def revive(self, node: SwarmNode) -> None:
-        """Starts it again without its own networks: an engine that was killed has some half, and refuses them then."""
+        """Starts a killed node again, without its networks: some are half created, and the engine would refuse them."""
         (node.home / "data" / "network" / "files" / "local-kv.db").unlink(missing_ok=True)
         node.start()
         wait_until(lambda: self._is_ready(node), within=60)
 
     def leader(self) -> SwarmNode:
-        """Of several managers that one which decides. Asks the one that is spoken with."""
+        """Returns the manager that leads, according to the manager that Berth talks to."""
         rows = self.manager.client.nodes(filters={"role": "manager"})
         found = next(row["ID"] for row in rows if row["ManagerStatus"].get("Leader"))
         return next(node for node in self.nodes if node.node_id == found)
 
     def cut(self, node: SwarmNode) -> None:
-        """Nothing comes from the node any more, nor to it. It goes on by itself."""
+        """Cuts the node off from the network, in both directions. Its engine and its containers keep running."""
         self._hub.run("ip", "link", "set", node.port, "down")
 
     def mend(self, node: SwarmNode) -> None:
         self._hub.run("ip", "link", "set", node.port, "up")
 
     def set_availability(self, node: SwarmNode, availability: str) -> None:
-        """`active`, `pause` or `drain`."""
+        """Sets the availability of a node: `active`, `pause` or `drain`."""
         found = self.manager.client.inspect_node(node.node_id)
         spec = {**found["Spec"], "Availability": availability}
         self.manager.client.update_node(node.node_id, found["Version"]["Index"], node_spec=spec)

@@ -1,4 +1,4 @@
-"""A Swarm of three real engines, for all tests of a run that need one."""
+"""A Swarm of three real engines, which all tests of a run share."""
 
 import shutil
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from tests.containers.swarm.cluster import Cluster
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Cluster]:
-    """A test that has killed, cut or drained a node gives it back as it was."""
+    """A test that kills, cuts off or drains a node must restore it."""
     home = Path(mkdtemp(prefix="bs-"))  # short, as a socket's path has to be
     cluster = Cluster(home)
     try:

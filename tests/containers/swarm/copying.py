@@ -1,4 +1,4 @@
-"""A Swarm whose jobs copy what agents keep, for a process that is killed at any request to it."""
+"""A fake Swarm whose jobs copy agents' memories. It can kill the calling process at any request."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ from tests.containers.swarm.test_node_gateways import node
 from tests.fakes.messages import Answer, Request
 
 HERE, AWAY = "n1", "n2"
-"""The node that is spoken with, and another one."""
+"""The node that Berth talks to, and another one."""
 
 KEY = SPEC.key
 OLD, SPOILED, HALF = "what it knew", "what a new image has made of it", "a part of what it knew"
@@ -32,11 +32,11 @@ LABELS = {INSTANCE_LABEL: "berth", "berth.project": KEY}
 
 
 class Killed(BaseException):
-    """The process ends here."""
+    """Stands for the end of the process."""
 
 
 class CopyingManager(Manager):
-    """`volumes` are the contents of volumes by node and name. While it `stalls`, jobs begin and do not end."""
+    """`volumes`: the contents of volumes by node and name. While `stalls` is true, jobs begin and do not end."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -85,7 +85,7 @@ class CopyingManager(Manager):
         self.rows["tasks"].append({**task, "CreatedAt": "2026-01-01T00:00:09Z", "Spec": spec, "Status": status})
 
     def _fill(self, script: str, state: tuple[str, str], copy: tuple[str, str]) -> int:
-        """Does what the program does, or where it stalls what that leaves half done. Returns its exit code."""
+        """Does what the job's program does, or half of it while `stalls` is true. Returns the exit code."""
         volumes = self.volumes
         if self.exit_code:
             return self.exit_code
@@ -120,7 +120,7 @@ def _matches(row: dict[str, Any], filters: dict[str, Sequence[str]]) -> bool:
 
 @contextmanager
 def copying_swarm(monkeypatch: pytest.MonkeyPatch, place: str) -> Iterator[CopyingManager]:
-    """Three nodes, and an agent that has stopped on this one."""
+    """Three nodes, and an agent that has stopped on the node that Berth talks to."""
     with CopyingManager() as found, override_settings(BERTH_INSTANCE="berth", BERTH_GATEWAY=False):
         monkeypatch.setenv("DOCKER_HOST", found.url.replace("http", "tcp"))
         monkeypatch.setattr("containers.swarm.states.copy_jobs._ASK_EVERY", 0.0)
@@ -154,14 +154,14 @@ def copy_on(place: str) -> tuple[str, str]:
 
 
 def bind(swarm: CopyingManager, place: str) -> None:
-    """As a start does while there is a copy."""
+    """Binds the agent to the node with its copy, as a start does."""
     spec = swarm.agent["Spec"]
     spec["Labels"] = {**spec["Labels"], COPIED_ON_LABEL: place}
     spec["TaskTemplate"]["Placement"]["Constraints"] = ["node.labels.a != b", f"node.id == {place}"]
 
 
 def copies(lost: frozenset[str] = frozenset()) -> Copies:
-    """As a new process has them."""
+    """Returns the copies as a new process sees them."""
     connection = Connection()
     services = Services(connection)
     verbs = Verbs(connection, services, Secrets(connection), lambda: lost)
@@ -169,7 +169,7 @@ def copies(lost: frozenset[str] = frozenset()) -> Copies:
 
 
 def kill_after(patch: pytest.MonkeyPatch, changes: int) -> None:
-    """Kills the process when the engine has got so many requests that change something. A dead process sends none."""
+    """Kills the process after this many requests that change something. Later requests are refused, too."""
     real, left = DockerClient.request, changes
 
     def request(client: DockerClient, method: str, *args: Any, **options: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What the contract says of an engine and a Swarm does not do, and why."""
+"""Which tests of the engine contract a Swarm does not pass, and why."""
 
 import pytest
 
@@ -47,7 +47,7 @@ DIFFERENCES = {
     "test_a_written_state_is_read_with_and_without_a_container": _STATE,
     "test_without_the_image_reading_is_refused": _STATE,
 }
-"""By the names of tests."""
+"""The reasons, by the names of the tests."""
 
 MODULES = {"tests.containers.test_gateway": _GATEWAY}
 

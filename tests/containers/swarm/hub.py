@@ -1,4 +1,4 @@
-"""The network between the nodes of a Swarm, which is not the machine's."""
+"""The network between the nodes of a Swarm, separate from the machine's network."""
 
 import ctypes
 import socket
@@ -7,10 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 CLONE_NEWNET = 0x40000000
-"""Of setns(2), for which Python has no function before 3.12."""
+"""The flag of setns(2), for which Python has no function before 3.12."""
 
 SUBNET = "10.99.0"
-"""Of the bridge between the nodes, which is in a namespace of its own."""
+"""The first three numbers of the addresses on the bridge, which is in a namespace of its own."""
 
 
 class Hub:
@@ -36,15 +36,15 @@ class Hub:
         subprocess.run(self.command(*words), check=True)
 
     def command(self, *words: str) -> list[str]:
-        """The command, in the network of the bridge."""
+        """Returns the command that runs this one in the network of the bridge."""
         return ["nsenter", f"--net=/proc/{self.pid}/ns/net", *words]
 
     def open_socket(self, family: socket.AddressFamily) -> socket.socket:
-        """One that reaches the nodes: it belongs to the namespace of the thread that opens it."""
+        """Returns a socket that reaches the nodes: a socket belongs to the namespace of the thread that opens it."""
         return self.sockets.submit(socket.socket, family, socket.SOCK_STREAM).result()
 
     def _enter(self) -> None:
-        """The thread stays there for good."""
+        """Moves this thread into the namespace of the bridge, for good."""
         with Path(f"/proc/{self.pid}/ns/net").open("rb") as space:
             assert ctypes.CDLL(None, use_errno=True).setns(space.fileno(), CLONE_NEWNET) == 0
 

@@ -1,4 +1,4 @@
-"""A manager of a Swarm that tells what a test says, for what a real one does seldom or with many machines only."""
+"""A fake manager of a Swarm, for situations that are rare on a real one or need many machines."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ from tests.fakes.messages import Answer, Request
 
 
 class Manager(FakeServer):
-    """`rows` are the lists that it has, by their names; `bodies` whole answers, by paths. It refuses what `refuses`."""
+    """`rows`: its lists, by name. `bodies`: whole answers, by path. It refuses the requests in `refuses`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -45,7 +45,7 @@ class Manager(FakeServer):
         return Answer.json(200, found[0]) if found else Answer.json(404, {"message": "no such service"})
 
     def _create(self, room: str, request: Request) -> Answer:
-        """What is refused has been made all the same, as where the answer is lost."""
+        """Creates the row even if the request is refused, as if the answer were lost."""
         made = request.fields()
         there = self.rows.setdefault(room, [])
         self._made += 1

@@ -1,4 +1,4 @@
-"""Agents of a Swarm whose memory is measured, by jobs that only note where."""
+"""Agents of a fake Swarm whose memories are measured by jobs that only note where they would run."""
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -54,7 +54,7 @@ def task(key: str, number: int, state: str, there: str, *, generation: int = 1, 
 
 
 class Jobs(DiskJobs):
-    """Notes what would run, and finds one file in each volume, where the job does not fail."""
+    """Notes what would run, and reports one file in each volume unless the job fails."""
 
     def __init__(self) -> None:
         super().__init__(Connection())
@@ -84,7 +84,7 @@ class Meter(DiskMeter):
 
 @contextmanager
 def measured_swarm(monkeypatch: pytest.MonkeyPatch) -> Iterator[Manager]:
-    """Three nodes without gateways, of which the first is our own and has the volume of agent a."""
+    """Three nodes without gateways. Berth talks to the first one, which has the volume of agent a."""
     monkeypatch.setattr(DiskImages, "_find_ours", lambda _: {OURS})
     with manager(monkeypatch) as found, override_settings(BERTH_INSTANCE="berth", BERTH_GATEWAY=False):
         found.rows["nodes"] = [node(1), node(2), node(3)]

@@ -1,4 +1,4 @@
-"""Watches what an engine says of many agents while a node of its Swarm is killed, cut off or drained."""
+"""Records what an engine reports about many agents while a node is killed, cut off or drained."""
 
 import threading
 import time
@@ -13,11 +13,11 @@ from tests.containers.swarm.cluster import SwarmNode
 from tests.containers.swarm.under_test import SwarmUnderTest
 
 NOTICED_WITHIN = 1.0
-"""Seconds from the end of a node until no question that is asked is answered with `running`."""
+"""Seconds after the end of a node from which no new request may be answered with `running`."""
 
 
 class Said(NamedTuple):
-    """`began` and `at` are when the question was asked and answered, on the monotonic clock."""
+    """One answer about one agent. `began` and `at`: when it was requested and answered, on the monotonic clock."""
 
     began: float
     at: float
@@ -27,16 +27,16 @@ class Said(NamedTuple):
 
 
 class Witness:
-    """Asks again and again, as a list of agents does, and keeps each answer."""
+    """A thread that lists all agents again and again and keeps each answer."""
 
     def __init__(self, engine: SwarmEngine) -> None:
         self._engine = engine
         self._ends = threading.Event()
         self.said: list[Said] = []
         self.failures: set[str] = set()
-        """What was said in place of an answer."""
+        """The errors in place of answers."""
         self.is_vague = True
-        """Each of them says that nothing is known now."""
+        """Whether each of these errors says that nothing is known at the moment."""
         self._thread = threading.Thread(target=self._ask)
 
     def __enter__(self) -> "Witness":
@@ -62,7 +62,7 @@ class Witness:
                 self.said.append(Said(began, at, each.key, is_running, each.node))
 
     def require_truth(self, gone: SwarmNode, *, since: float, until: float) -> None:
-        """None that was asked while this node was gone was told that an agent runs there."""
+        """Asserts that no request during the node's absence was told that an agent runs there."""
         asked = [said for said in self.said if since + NOTICED_WITHIN < said.began < until]
         assert not [said for said in asked if said.is_running and said.node == gone.node_id]
         assert self.is_vague, self.failures
@@ -76,7 +76,7 @@ def deploy_many(under_test: SwarmUnderTest, count: int) -> list[str]:
 
 
 def where_they_run(engine: SwarmEngine) -> dict[str, set[str]]:
-    """The keys of the agents that run on each node."""
+    """Returns the keys of the agents that run on each node."""
     found: dict[str, set[str]] = defaultdict(set)
     for each in engine.observe({}):
         if each.state is ContainerState.RUNNING and not each.is_silent:

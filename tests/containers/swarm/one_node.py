@@ -1,4 +1,4 @@
-"""A Swarm of one node, with images and the settings under which it is the engine."""
+"""A real Swarm of one or more nodes, with images, and the settings that make it Berth's engine."""
 
 import shutil
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ class Swarm:
             yield
 
     def revive(self, node: SwarmNode) -> None:
-        """Returns once the engine hears the node again, which may take seconds."""
+        """Starts a killed node again. Returns when the engine hears from it, which may take seconds."""
         self.cluster.revive(node)
         make_config_network(node.client, f"{NAME}-agents")
         wait_until(lambda: self._hears(node))
@@ -57,7 +57,7 @@ class Swarm:
 
 @contextmanager
 def some_nodes(count: int, *, heartbeat: float = 5.0, shared: bool = True, managers: int = 1) -> Iterator[Swarm]:
-    """Each has the images, or the manager alone where they are not `shared`, and its part of the agents' network."""
+    """Each node has its part of the agents' network and the images; only the manager has images if not `shared`."""
     home = Path(mkdtemp(prefix="bs-"))  # short, as a socket's path has to be
     with ExitStack() as stack:
         stack.callback(shutil.rmtree, home, ignore_errors=True)

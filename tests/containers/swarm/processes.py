@@ -1,11 +1,11 @@
-"""The processes of an engine and of its containers, as the kernel tells of them."""
+"""Finds the processes of an engine and of its containers in /proc."""
 
 from contextlib import suppress
 from pathlib import Path
 
 
 def find_processes(word: str) -> list[int]:
-    """The processes whose command names this path: an engine's containerd and what runs its containers."""
+    """Returns the processes whose command contains this path: an engine's containerd and its containers' shims."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():

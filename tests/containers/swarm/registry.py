@@ -29,7 +29,7 @@ auth: {{htpasswd: {{realm: tests, path: {home}/htpasswd}}}}
 
 @contextmanager
 def registry(cluster: Cluster, home: Path) -> Iterator[None]:
-    """Skips the test where `docker-registry` is not here."""
+    """Skips the test if `docker-registry` is not installed."""
     program = shutil.which("docker-registry")
     if program is None:
         pytest.skip("docker-registry is not here: `make test` gets it from Debian's package.")
@@ -57,7 +57,7 @@ def _answers(cluster: Cluster) -> bool:
 
 
 def write_login(folder: Path, password: str = PASSWORD) -> None:
-    """What `docker login` leaves in the folder that DOCKER_CONFIG names."""
+    """Writes what `docker login` stores in the folder that DOCKER_CONFIG names."""
     word = base64.b64encode(f"{USER}:{password}".encode()).decode()
     folder.mkdir(exist_ok=True)
     (folder / "config.json").write_text(json.dumps({"auths": {ADDRESS: {"auth": word}}}))

@@ -1,4 +1,4 @@
-"""The agents' network of a Swarm, which several deploys may make at the same time."""
+"""The agents' network of a Swarm, which several deploys may create at the same time."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ CONFLICT = "rpc error: code = Unknown desc = name conflicts with an existing obj
 
 
 class RacingManager(Manager):
-    """Another deploy makes `rival` between the look and the creation, which the manager then refuses."""
+    """Another deploy creates `rival` after ours has looked for the network, so the manager refuses ours."""
 
     rival: dict[str, Any] | None = None
 
@@ -43,7 +43,7 @@ def ensure() -> None:
 
 
 def test_a_network_just_created_by_another_deploy_is_used(swarm: RacingManager) -> None:
-    """Docker 20.10 answers 500 and not 409 if both ask within some milliseconds."""
+    """Docker 20.10 answers 500 instead of 409 if both requests come within milliseconds."""
     swarm.rival = {"Name": NAME, "Scope": "swarm", "ConfigFrom": {"Network": f"{NAME}{CONFIG}"}}
     ensure()
 

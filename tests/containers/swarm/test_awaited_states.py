@@ -1,4 +1,4 @@
-"""No agent is started before what it remembers has come, and then where that is, whichever manager is asked."""
+"""An agent whose memory is being brought here starts only when it is complete, and only on the node that has it."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -48,7 +48,7 @@ def bring(pieces: Any) -> None:
 
 
 def home() -> str:
-    """As any server is told: none but the manager's has the volume."""
+    """Returns the node that has the memory, as any server finds it. Only the manager's node has the volume."""
     return find_home(Connection(), Services(Connection()).of_key(SPEC.key), SPEC)
 
 
@@ -87,7 +87,7 @@ def test_what_is_expected_waits_until_it_has_come_or_nothing_has_to(fake: Manage
 def test_what_a_killed_deploy_has_left_goes_before_the_next_one_makes_the_folder(
     fake: Manager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An engine gives each name once. What is left has a volume without a name, which nobody would find again."""
+    """Names are unique on an engine. What is left behind has an anonymous volume, which nobody would find again."""
     labels = {HANDOVER_LABEL: f"{SPEC.name}{CARRIES}"}
     fake.bodies[f"/containers/{CARRIER}/json"] = Answer.json(200, {"Id": "left", "Config": {"Labels": labels}})
     told: list[tuple[str, str, str]] = []

@@ -1,4 +1,4 @@
-"""Agents that start on no other node while there is a copy of what they keep."""
+"""While there is a copy of its memory, an agent starts only on the node that has it."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""How much memory nodes have left, and what confines agents where a service cannot say it."""
+"""How much memory nodes have left, and which measures of isolation the nodes' engines lack."""
 
 from dataclasses import replace
 from typing import Any
@@ -92,7 +92,7 @@ def test_the_api_version_follows_from_the_engine_version(engine: str, api: tuple
 
 
 def test_the_oldest_node_limits_the_supported_hardening(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that has never been heard of runs nothing yet; one that is heard of and has no version may be any."""
+    """A node that was never heard from runs nothing yet. One that is heard from without a version may be of any."""
     never = {"ID": "n9", "Spec": {"Availability": "active"}, "Status": {"State": "unknown"}}
     with manager(monkeypatch) as fake:
         fake.api = "1.52"

@@ -1,4 +1,4 @@
-"""The Swarm of the tests is a real one."""
+"""The Swarm of the tests behaves like a real one."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Where what an agent keeps is copied, where an agent with a copy may start, and what is said where that cannot be."""
+"""On which node a memory is copied, where an agent with a copy may start, and the errors if neither is possible."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -129,7 +129,7 @@ def test_a_state_on_one_of_several_nodes_is_not_guessed(swarm: CopyingManager) -
 
 
 def test_without_its_archive_a_state_is_left_as_it_is(swarm: CopyingManager) -> None:
-    """Somebody has removed the volume with the copy."""
+    """Someone has removed the volume with the copy."""
     keep()
     del swarm.volumes[copy_on(AWAY)]
     swarm.volumes[state_on(AWAY)] = SPOILED

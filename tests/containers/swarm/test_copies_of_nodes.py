@@ -1,6 +1,6 @@
-"""Copies of what agents remember, on a real Swarm of three nodes of which one is killed or drained.
+"""Copies of agents' memories on a real Swarm of three nodes, of which one is killed or drained.
 
-`.venv/bin/python -m pytest tests/containers/swarm/test_copies_of_nodes.py --whole -s`: four minutes.
+`.venv/bin/python -m pytest tests/containers/swarm/test_copies_of_nodes.py --whole -s` takes four minutes.
 """
 
 import sys
@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.docker, pytest.mark.rare(24), pytest.mark.timeout(900)
 
 @pytest.fixture(scope="module")
 def swarm() -> Iterator[Swarm]:
-    """Agents run on two nodes; the manager is drained."""
+    """The manager is drained, so agents run on the two other nodes."""
     made = some_nodes(3, heartbeat=1.0)
     with made as found, pytest.MonkeyPatch.context() as patch, found.settings(patch):
         found.cluster.set_availability(found.cluster.manager, "drain")
@@ -51,7 +51,7 @@ def start(swarm: Swarm, key: str, *, generation: int = 1) -> SwarmNode:
 
 
 def take_down(swarm: Swarm, key: str) -> None:
-    """Also after a node came back, whose tasks the Swarm has to hear of first."""
+    """Stops the agent. Tries again if a node has just come back and the Swarm does not know its tasks yet."""
 
     def has_ended() -> bool:
         try:
@@ -134,7 +134,7 @@ def test_no_copy_is_made_on_a_node_that_is_away_and_nothing_is_lost(swarm: Swarm
 def test_an_agent_starts_elsewhere_if_its_node_dies_while_a_copy_is_made(
     swarm: Swarm, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As agents do whose node dies at any other time. What is left of the copy goes when the node is back."""
+    """This is what happens whenever a node dies. The rest of the copy is removed when the node is back."""
     key = f"{swarm.under_test().key}-dies"
     there = start(swarm, key)
     note(there, key, "remembered")

@@ -1,4 +1,4 @@
-"""The jobs that copy what an agent keeps: their rights, their images, and what is said if they fail."""
+"""The jobs that copy an agent's memory: their rights, their images, and the errors if they fail."""
 
 from collections.abc import Iterator
 
@@ -44,7 +44,7 @@ def test_a_node_that_is_lost_meanwhile_is_not_waited_for(swarm: CopyingManager) 
 
 
 def test_a_job_on_a_lost_node_holds_a_start_only_if_all_nodes_share_the_state(swarm: CopyingManager) -> None:
-    """Elsewhere it changes nothing that the agent sees. After minutes it has ended by its own time limit."""
+    """Without a shared memory, it changes nothing that the agent sees. Its own time limit ends it after minutes."""
     keep()
     task = {**swarm.rows["tasks"][-1], "CreatedAt": "2999-01-01T00:00:00Z"}
     swarm.rows["tasks"] = [task]
@@ -81,7 +81,7 @@ def test_a_job_has_no_more_rights_than_its_work_needs(swarm: CopyingManager, scr
 
 
 def test_the_image_that_made_a_copy_reads_it_also_if_the_agent_has_another_one_by_then(swarm: CopyingManager) -> None:
-    """It may lack what it needs for that, and the copy would never come back."""
+    """The other image may lack the programs for that, and the copy would never be restored."""
     keep()
     swarm.agent["Spec"]["TaskTemplate"]["ContainerSpec"]["Image"] = "newer"
     assert give_back()

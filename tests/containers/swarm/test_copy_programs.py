@@ -1,4 +1,4 @@
-"""The programs of the jobs that copy what an agent keeps, with GNU's tools and with BusyBox's."""
+"""The scripts of the jobs that copy an agent's memory, run with the tools of GNU and of BusyBox."""
 
 import subprocess
 from pathlib import Path
@@ -25,7 +25,7 @@ APPLETS = ("sh", "tar", "head", "dd", "wc", "mv", "rm", "find", "timeout", "slee
 
 
 class Volumes:
-    """The agent's state and the volume for its copy."""
+    """The agent's memory and the volume for its copy."""
 
     def __init__(self, home: Path, programs: Path) -> None:
         self.state, self.copy, self._programs = home / "state", home / "copy", programs

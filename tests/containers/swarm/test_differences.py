@@ -1,4 +1,4 @@
-"""What a Swarm does not do is said of tests that there are, and of these alone."""
+"""Each documented difference of a Swarm names a test that exists."""
 
 import re
 

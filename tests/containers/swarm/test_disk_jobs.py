@@ -1,4 +1,4 @@
-"""The jobs that measure what agents keep, and their images."""
+"""The jobs that measure agents' memories, and their images."""
 
 from collections.abc import Iterator
 
@@ -22,7 +22,7 @@ def swarm(monkeypatch: pytest.MonkeyPatch) -> Iterator[Manager]:
 
 
 def test_berth_s_own_images_measure_before_others(swarm: Manager) -> None:
-    """The container can read what all agents of the node keep."""
+    """The job's container can read the memories of all agents of the node."""
     swarm.rows["services"] = [service("a", image=OTHERS), service("b")]
     swarm.rows["tasks"] = [task("a", 1, "running", "n2"), task("a", 2, "shutdown", "n3"), task("b", 1, "failed", "n2")]
     meter = Meter()

@@ -1,4 +1,4 @@
-"""Where what agents keep is measured, and what is said where that cannot be."""
+"""On which node each memory is measured, and the results if that is not possible."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -74,7 +74,7 @@ def test_a_volume_that_is_gone_from_our_own_node_uses_nothing_and_is_not_created
 def test_what_is_on_an_absent_node_is_left_out_and_never_said_to_be_nothing(
     swarm: Manager, change: dict[str, Any]
 ) -> None:
-    """The last of them is one that Berth alone does not reach."""
+    """In the last case only Berth does not reach the node."""
     swarm.rows["nodes"][1] |= change
     swarm.rows["services"] = [service("a"), service("b")]
     swarm.rows["tasks"] = [task("a", 1, "running", HERE), task("b", 1, "running", "n2")]

@@ -1,4 +1,4 @@
-"""No second agent is started, and no removal reported, while the Swarm hears of a node that runs the former one."""
+"""While a living node runs the former container, no second one is started and no removal is reported."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Two installations of one Swarm: what they share, and which of them is refused what both cannot have."""
+"""Two installations on one Swarm: if both want the same port or addresses, one of them is refused."""
 
 from copy import deepcopy
 from ipaddress import IPv4Address
@@ -44,7 +44,7 @@ def ports(swarm: Manager) -> set[str]:
 
 @pytest.mark.parametrize("other", [{"BERTH_INSTANCE": "other"}, {"BERTH_INSTALLATION_SOURCE": f"{__name__}.another"}])
 def test_gateways_of_a_second_installation_need_another_port(swarm: Manager, other: dict[str, str]) -> None:
-    """Also where it has the same name, as after a copy."""
+    """Even if it has the same name, such as a copy of the first."""
     ensure()
     there = swarm.rows["services"][:]
     with override_settings(**other):

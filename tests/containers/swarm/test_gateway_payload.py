@@ -1,4 +1,4 @@
-"""How the gateway's service of a node is made."""
+"""The service of a node's gateway, as it is created."""
 
 from dataclasses import replace
 from ipaddress import IPv4Address

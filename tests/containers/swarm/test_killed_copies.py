@@ -1,4 +1,4 @@
-"""A copy of what an agent keeps whose process is killed blocks nobody, on a real Swarm of one node."""
+"""On a real Swarm of one node: if the process that copies a memory is killed, the copy blocks nobody."""
 
 from collections.abc import Callable
 from typing import Any
@@ -23,7 +23,7 @@ KEPT = {"memory": "what it knows"}
 
 
 class Killed(BaseException):
-    """The process ends here."""
+    """Stands for the end of the process."""
 
 
 Act = Callable[[SwarmUnderTest], object]
@@ -44,7 +44,7 @@ def drop(under_test: SwarmUnderTest) -> None:
 
 @pytest.fixture
 def kept(swarm_under_test: SwarmUnderTest) -> SwarmUnderTest:
-    """An agent that has run and keeps something, and has stopped."""
+    """A stopped agent with something in its memory."""
     deploy(swarm_under_test, user=20010)
     say(swarm_under_test, "what it knows")
     swarm_under_test.engine.stop(swarm_under_test.key, timeout=2)
@@ -62,7 +62,7 @@ def jobs(under_test: SwarmUnderTest) -> list[Any]:
 
 
 def kill_after(under_test: SwarmUnderTest, act: Act, call: str) -> None:
-    """Kills the process when the Swarm has carried out this call. Nothing after that happens."""
+    """Kills the process when the Swarm has carried out this call, so that nothing after it happens."""
     real = getattr(DockerClient, call)
 
     def kill(*args: Any, **options: Any) -> Any:

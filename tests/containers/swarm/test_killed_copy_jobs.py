@@ -1,4 +1,4 @@
-"""A process that is killed after any change while it copies what an agent keeps, restores it, or removes the copy."""
+"""A process is killed after any change while it copies a memory, restores it, or removes the copy."""
 
 from collections.abc import Callable
 
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.one_database
 
 Act = Callable[[Copies], object]
 MANY = 40
-"""More changes than any act makes."""
+"""More changes than any of these acts makes."""
 
 
 def keep(found: Copies) -> None:
@@ -48,7 +48,7 @@ ACTS: list[Act] = [keep, give_back, drop]
 
 
 def prepare(swarm: CopyingManager, act: Act, place: str) -> None:
-    """Brings the update to where this act comes next."""
+    """Does everything that comes before this act in an update."""
     if act is keep:
         return
     keep(copies())
@@ -104,7 +104,7 @@ def test_a_process_that_is_killed_after_any_change_is_continued_by_the_next(
 def test_a_job_of_a_killed_process_is_ended_before_anything_else(
     monkeypatch: pytest.MonkeyPatch, act: Act, place: str
 ) -> None:
-    """It has begun, and has not ended when the next process comes."""
+    """The job is still running when the next process begins."""
     if act is drop and place == HERE:
         pytest.skip("It needs no job.")
     for following in (act, drop):

@@ -1,4 +1,4 @@
-"""Many agents on an engine whose services carry their list of system calls: each row of a list is some 40 kB."""
+"""Lists of many agents. Each service contains its list of system calls, so each row has some 40 kB."""
 
 import json
 from typing import Any

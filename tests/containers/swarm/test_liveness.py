@@ -1,4 +1,4 @@
-"""Which nodes are called lost, over what their machines and our own do with a connection."""
+"""Which nodes count as lost, depending on what becomes of a connection to them."""
 
 import errno
 import socket
@@ -16,7 +16,7 @@ LOCAL = [errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS, errno.EADDRNOT
 
 
 class Line(socket.socket):
-    """A connection that becomes what its number says; one that is silent stays for ever on its way."""
+    """A fake connection. `code` is the result of the attempt to connect; a silent one never ends."""
 
     code = FOUND
 
@@ -32,7 +32,7 @@ class Line(socket.socket):
 
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """What the next connections become. After them, all are taken."""
+    """The results of the next attempts to connect. Later ones find the node."""
     codes: list[int] = []
 
     def open_socket(family: socket.AddressFamily) -> socket.socket:
@@ -81,7 +81,7 @@ def test_a_local_failure_does_not_count_against_a_node(told: list[int], code: in
 
 
 def test_a_silent_node_keeps_its_last_observation_for_longer(told: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each such look waits for it, and each verb of an engine takes some."""
+    """Each observation waits for the node, and each command needs several."""
     monkeypatch.setattr(liveness, "LOST_FOR", 600.0)
     looked: list[int] = []
 

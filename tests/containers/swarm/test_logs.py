@@ -1,4 +1,4 @@
-"""Logs of which a node tells nothing: the manager says so on a stream of its own, without a time."""
+"""Logs that a node does not deliver. The manager says so in a line of its own stream, without a time."""
 
 import struct
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ def frame(stream: int, text: bytes) -> bytes:
 
 @pytest.fixture
 def seen(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Manager, Logs, Service]]:
-    """Two runs, the newer of which has printed what the test says."""
+    """A service with two runs. The test chooses what the newer one has printed."""
     found = service(task(1, "failed"), task(2, "running"))
     monkeypatch.setattr(Services, "look_up", lambda *args: found._replace(runs=()) if args else None)
     monkeypatch.setattr(Services, "ours", lambda *args: [found])

@@ -1,7 +1,7 @@
-"""What agents remember, on a real Swarm of three nodes: on their own disks, and in a folder that all have.
+"""Memories on a real Swarm of three nodes: on the nodes' disks, and in a folder that all nodes share.
 
-`.venv/bin/python -m pytest tests/containers/swarm/test_memory_of_nodes.py --whole -s`: two minutes. What a manager is
-asked for it, `test_emptying.py` has in each run.
+`.venv/bin/python -m pytest tests/containers/swarm/test_memory_of_nodes.py --whole -s` takes two minutes.
+`test_volume_cleanup.py` tests the requests to the manager in each run.
 """
 
 import sys
@@ -87,7 +87,7 @@ def _clear_on_the_disks_of_two_nodes(swarm: Swarm, key: str) -> None:
 
 
 def node_of(swarm: Swarm, key: str, but: SwarmNode | None = None) -> SwarmNode:
-    """On which it runs; a false value where that is none, or this one."""
+    """Returns the node on which it runs. Returns None if it runs nowhere, or on the node `but`."""
     found = where_they_run(swarm.engine)
     return next((each for each in swarm.cluster.nodes if each is not but and key in found.get(each.node_id, ())), None)  # type: ignore[return-value]  # which `wait_until` takes for not yet
 

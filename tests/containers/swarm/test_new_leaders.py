@@ -1,4 +1,4 @@
-"""For some seconds after another manager leads, it has heard of no node. Nobody is told wrong things meanwhile."""
+"""A new leader of the managers has heard from no node for some seconds. Nothing wrong is reported meanwhile."""
 
 from dataclasses import replace
 from typing import Any
@@ -68,7 +68,7 @@ def test_a_node_that_never_answered_is_lost_until_its_manager_knows_it(told: lis
 
 @pytest.mark.parametrize("state", BETWEEN)
 def test_a_deploy_waits_for_the_former_agent_on_a_node_that_is_not_given_up(swarm: Manager, state: str) -> None:
-    """It may run there, and would poll its bot beside the next one."""
+    """The former one may still run there, and two agents would poll the same bot."""
     row = {"ID": "n1", "Spec": {"Availability": "active"}, "Status": {"State": state, "Addr": "10.0.0.1"}}
     swarm.rows["nodes"] = [row]
     connection = Connection()

@@ -1,4 +1,4 @@
-"""A Swarm's nodes get a gateway each, and another one of another image one after the other."""
+"""Each node of a Swarm gets a gateway. A new image reaches one node after the other."""
 
 from ipaddress import IPv4Address
 from typing import Any
@@ -59,7 +59,7 @@ def ensure(gateways: NodeGateways, image: str = "one") -> str:
 
 
 def images(swarm: Manager) -> dict[str, str]:
-    """By nodes."""
+    """The images of the gateways, by node."""
     specs = [row["Spec"] for row in swarm.rows["services"]]
     return {each["Labels"][NODE_LABEL]: each["TaskTemplate"]["ContainerSpec"]["Image"] for each in specs}
 
@@ -95,7 +95,7 @@ def test_a_new_image_is_rolled_out_node_by_node(swarm: Manager, silent: set[str]
 
 
 def test_an_unreachable_node_blocks_no_other_update_and_comes_last(swarm: Manager, silent: set[str]) -> None:
-    """As behind a firewall that was set before, or between two images."""
+    """For example because a firewall has been set up, or because it was between two images."""
     swarm.rows["nodes"] = [node(1), node(2), node(3)]
     gateways = NodeGateways(Connection())
     ensure(gateways)
@@ -110,7 +110,7 @@ def test_an_unreachable_node_blocks_no_other_update_and_comes_last(swarm: Manage
 
 
 def test_if_no_gateway_answers_at_most_one_is_updated(swarm: Manager, silent: set[str]) -> None:
-    """As where Berth's own network is cut: the first may be what it takes, and nobody knows whether it was."""
+    """For example if Berth's own network is down. The first one is updated because that may repair it."""
     gateways = NodeGateways(Connection())
     ensure(gateways)
     silent.update({"10.0.0.1", "10.0.0.2"})

@@ -1,4 +1,4 @@
-"""What is a Swarm's own, on a real one of one node."""
+"""What only a Swarm does, on a real Swarm of one node."""
 
 import os
 from pathlib import Path
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.docker
 def test_an_agent_is_confined_and_can_be_inspected_after_it_stopped(
     swarm_under_test: SwarmUnderTest, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One agent through its life, because each start and stop takes a Swarm seconds."""
+    """All in one test, because each start and stop takes a Swarm seconds."""
     engine, key = swarm_under_test.engine, swarm_under_test.key
     events = engine.events({"berth.project": key}, timeout=30)
     made = deploy(swarm_under_test, user=20007)
@@ -124,7 +124,7 @@ def test_each_crash_is_counted_also_those_that_the_swarm_has_forgotten(
 
 
 def test_an_agent_whose_memory_was_brought_here_is_bound_to_this_node(swarm_under_test: SwarmUnderTest) -> None:
-    """What a single host's engine or a backup gives is filled in, and each later deploy stays with it."""
+    """A memory from a single host or a backup is unpacked here, and each later deploy stays with it."""
     engine, key = swarm_under_test.engine, swarm_under_test.key
     here = swarm_under_test.client.info()["Swarm"]["NodeID"]
     spec = make_spec(swarm_under_test, user=20008)
@@ -148,7 +148,7 @@ def test_an_agent_whose_memory_was_brought_here_is_bound_to_this_node(swarm_unde
 def test_another_host_s_engine_can_be_used_alongside_this_process_s(
     swarm_under_test: SwarmUnderTest,
 ) -> None:
-    """Each has its own connection: what one has, the other does not know."""
+    """Each has its own connection, so neither knows what the other one has."""
     deploy(swarm_under_test)
     other = get_single_host(THE_TESTS_OWN)
     assert other.inspect(swarm_under_test.key) is None
@@ -161,7 +161,7 @@ def test_another_host_s_engine_can_be_used_alongside_this_process_s(
 def test_each_agent_has_a_separate_shared_folder_that_is_emptied_with_its_memory(
     swarm_under_test: SwarmUnderTest, tmp_path: Path
 ) -> None:
-    """Of several nodes `test_memory_of_nodes.py` tells."""
+    """`test_memory_of_nodes.py` tests the same with several nodes."""
     for each in (tmp_path, *tmp_path.parents[:2]):
         each.chmod(0o755)
     options = {"type": "none", "o": "bind", "device": f"{tmp_path}/{{agent}}"}

@@ -1,8 +1,8 @@
-"""Of three managers the one that Berth speaks with is restarted, and the leader is killed.
+"""Three managers: the one that Berth talks to is restarted, and the leader is killed.
 
-`.venv/bin/python -m pytest tests/containers/swarm/test_of_three_managers.py --whole -s`: three minutes. A run of the
-whole test command has it in one of some twenty-four commits; what is told of nodes of which a new leader has not heard
-yet, `test_new_leaders.py` has in each.
+`.venv/bin/python -m pytest tests/containers/swarm/test_of_three_managers.py --whole -s` takes three minutes.
+`make test` runs it in one of 24 commits. `test_new_leaders.py` runs in each, and tests nodes that a new leader has not
+heard from.
 """
 
 import signal
@@ -66,7 +66,10 @@ def test_a_manager_lost_and_back(swarm: Swarm) -> None:
 
 
 def command_until_one_is_carried_out(swarm: Swarm, key: str) -> set[str]:
-    """What those before were refused for: always as something that passes. Never do two containers of it run."""
+    """Deploys again and again until it succeeds. Returns the refusals before, which must be temporary errors.
+
+    Asserts that two generations of the agent never run at once.
+    """
     said, until, generation = set[str](), time.monotonic() + BACK_WITHIN, 1
     while time.monotonic() < until:
         generation += 1
@@ -83,7 +86,7 @@ def command_until_one_is_carried_out(swarm: Swarm, key: str) -> set[str]:
 
 
 def wait_for_all(swarm: Swarm, keys: list[str]) -> float:
-    """When all are said to run, and do."""
+    """Waits until all agents are reported as running and do run."""
 
     def run() -> bool:
         require_no_former(swarm)
@@ -97,7 +100,10 @@ def wait_for_all(swarm: Swarm, keys: list[str]) -> float:
 
 
 def require_no_former(swarm: Swarm) -> None:
-    """No deploy of ours leaves a former one running. What a new leader starts beside its own, the gateway fences."""
+    """Asserts that no two generations of an agent run.
+
+    A new leader may start one generation twice. The gateway lets only one of the two through.
+    """
     found = {(label["berth.project"], label["berth.generation"]) for label in running(swarm, alive(swarm))}
     assert len(found) == len({key for key, _ in found}), f"Two of one run at once: {found}"
 
@@ -107,7 +113,7 @@ def alive(swarm: Swarm) -> list[SwarmNode]:
 
 
 def running(swarm: Swarm, nodes: list[SwarmNode]) -> list[dict[str, str]]:
-    """The labels of the containers that run on these nodes, as their own engines say it."""
+    """Returns the labels of the running containers, as the engine of each node reports them."""
     chosen = {"label": "berth.project"}
     return [each["Labels"] for node in nodes for each in node.client.containers(filters=chosen)]
 

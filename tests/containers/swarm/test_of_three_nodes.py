@@ -1,8 +1,7 @@
 """Agents on a real Swarm of three nodes, of which one is killed, drained or cut off.
 
-In the whole test command few agents, and nodes that say each second that they live. The same with sixty agents and
-Docker's own five seconds, which takes minutes:
-`.venv/bin/python -m pytest tests/containers/swarm/test_of_three_nodes.py --whole -s`.
+`make test` uses four agents and a heartbeat of one second. With sixty agents and Docker's usual five seconds it takes
+minutes: `.venv/bin/python -m pytest tests/containers/swarm/test_of_three_nodes.py --whole -s`.
 """
 
 import sys
@@ -21,10 +20,10 @@ from tests.containers.swarm.one_node import Swarm, some_nodes
 from tests.waiting import wait_until
 
 SOME, MANY = 4, 60
-"""Agents, and with `--whole`."""
+"""The number of agents, and the number with `--whole`."""
 
 OFTEN, AS_USUAL = 1.0, 5.0
-"""Seconds between two signs of life of a node, and with `--whole`."""
+"""Seconds between two heartbeats of a node, and the same with `--whole`."""
 
 MOVED_WITHIN = 60.0
 
@@ -36,7 +35,7 @@ Spread = tuple[Swarm, list[str]]
 
 @pytest.fixture(scope="module")
 def spread(pytestconfig: pytest.Config) -> Iterator[Spread]:
-    """Agents on all nodes, at first. Each test leaves all nodes ready, and the agents anywhere."""
+    """Agents on all nodes. Each test leaves all nodes ready, and the agents on any of them."""
     agents, heartbeat = (MANY, AS_USUAL) if pytestconfig.getoption("--whole") else (SOME, OFTEN)
     with some_nodes(3, heartbeat=heartbeat) as swarm, pytest.MonkeyPatch.context() as patch, swarm.settings(patch):
         keys = deploy_many(swarm.under_test(), agents)
@@ -47,7 +46,7 @@ def spread(pytestconfig: pytest.Config) -> Iterator[Spread]:
 
 
 def _find_busy(swarm: Swarm) -> SwarmNode:
-    """A node that is no manager and runs an agent."""
+    """Returns a worker that runs an agent."""
     found = where_they_run(swarm.engine)
     return next(node for node in swarm.cluster.nodes[1:] if node.node_id in found)
 

@@ -1,4 +1,4 @@
-"""Which nodes are known to have an image, as the tasks of its job tell."""
+"""Which nodes are known to have an image, according to the tasks of its pull job."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Images from a real registry, which the nodes of a real Swarm pull before anybody waits for them."""
+"""Images from a real registry, which the nodes of a real Swarm pull before any agent needs them."""
 
 import json
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def swarm(home: Path) -> Iterator[Swarm]:
-    """Two nodes, of which the manager alone has the images."""
+    """Two nodes. Only the manager has the images."""
     with some_nodes(2, heartbeat=1.0, shared=False) as made, registry(made.cluster, home):
         patch = pytest.MonkeyPatch()
         patch.setenv("DOCKER_CONFIG", str(home / "login"))
@@ -67,7 +67,7 @@ def _digests(swarm: Swarm, image: str) -> list[str]:
 
 
 def test_a_deploy_of_an_image_that_no_node_has_is_refused_and_creates_nothing(swarm: Swarm) -> None:
-    """It is in the registry, and a node would get it, if only slowly."""
+    """Although it is in the registry: a node would pull it, but slowly."""
     under_test, client = swarm.under_test(), swarm.cluster.manager.client
     under_test.image = make_images(client, f"{NAME}-other")[1]
     with override_settings(BERTH_ENGINE="docker"):
@@ -80,7 +80,7 @@ def test_a_deploy_of_an_image_that_no_node_has_is_refused_and_creates_nothing(sw
 
 
 def test_a_node_that_joins_later_gets_no_agent_before_it_has_pulled(swarm: Swarm) -> None:
-    """A Swarm gives a job to the nodes that are there when it is made."""
+    """A job of a Swarm runs on the nodes that exist when it is created."""
     client = swarm.cluster.manager.client
     call_command("push_images", swarm.images[0])
     [digest] = [each for each in client.inspect_image(swarm.images[0])["RepoDigests"] if each.startswith(ADDRESS)]

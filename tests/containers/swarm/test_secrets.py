@@ -1,4 +1,4 @@
-"""Credentials that nothing needs do not stay in the Swarm, and what stays all the same is found."""
+"""Credentials that nothing needs are removed from the Swarm, and those that stay are found later."""
 
 from collections.abc import Iterator
 from dataclasses import replace

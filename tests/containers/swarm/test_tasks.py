@@ -1,4 +1,4 @@
-"""What a service's tasks say of an agent, over every state of them and of their nodes."""
+"""The state of an agent that follows from its service's tasks, for every state of the tasks and of their nodes."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import product
@@ -19,7 +19,7 @@ STATES = (
 
 
 def task(number: int, state: str, *, desired: str = "running", node: str = "n1", code: int = 0) -> dict[str, Any]:
-    """The later the higher its number. What has no node yet has none."""
+    """Returns a task. A higher number means a later one. A new or pending task has no node."""
     at = (BEGAN + timedelta(minutes=number)).isoformat()
     has_container = state in {"running", "complete", "shutdown", "failed"}
     return {
@@ -84,7 +84,7 @@ def test_crashes_are_counted_and_stops_are_not() -> None:
 
 
 def test_crashes_that_the_swarm_has_forgotten_stay_counted() -> None:
-    """Each look adds what has ended since the label was written."""
+    """Each observation adds the crashes since the label was written."""
     seen = service(task(4, "failed"), task(5, "failed"), task(6, "running"))
     label = f"7@{(BEGAN + timedelta(minutes=4)).isoformat()}"
     counted = seen._replace(labels={"berth.project": "x", CRASHES_LABEL: label})
@@ -96,7 +96,7 @@ def test_crashes_that_the_swarm_has_forgotten_stay_counted() -> None:
     ("state", "is_held", "desired"), [*product(STATES, (False, True), ("running", "shutdown", "ready"))]
 )
 def test_nothing_on_a_lost_node_is_shown_as_running_or_stopped(state: str, is_held: bool, desired: str) -> None:
-    """Of what may live there nobody knows; of what had ended before, everybody does."""
+    """What may live there is unknown. What had ended before the loss is known."""
     seen = look(task(1, state, desired=desired), is_held=is_held, lost=("n1",))
     if state in ENDED or state in {"new", "pending"}:
         assert not seen.is_silent

@@ -1,4 +1,4 @@
-"""Two installations on one real Swarm: each says what it needs of its own, and then neither sees the other's agents."""
+"""Two installations on one real Swarm: each says which setting must differ, and neither sees the other's agents."""
 
 import subprocess
 from collections.abc import Iterator
@@ -68,7 +68,7 @@ class Installation:
         deploy(self.under_test, name=container_name(self.under_test.key))
 
     def is_alone(self) -> bool:
-        """Its own agent runs, it sees no other, and its gateway answers."""
+        """Returns whether its own agent runs, it sees no other agent, and its gateway answers."""
         seen = [(each.key, each.state) for each in self.engine.observe({})]
         [way] = self.engine.gateways().values()
         with suppress(EngineUnavailableError):

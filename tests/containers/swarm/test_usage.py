@@ -1,4 +1,4 @@
-"""What an agent on another node uses, and what is said if nobody there measures it."""
+"""What an agent on another node uses, and the reason if nobody measures it there."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -22,7 +22,7 @@ KEY, CONTAINER = "11111111-1111-4111-8111-111111111111", "c1" * 32
 
 
 class NodesGateway:
-    """Answers with `says`, or not at all."""
+    """A fake gateway that answers with `says`, or not at all if that is empty."""
 
     def __init__(self, says: str) -> None:
         self.says = says
@@ -40,7 +40,7 @@ class NodesGateway:
 
 @pytest.fixture
 def swarm(monkeypatch: pytest.MonkeyPatch) -> Iterator[Manager]:
-    """The agent runs on n2, and Berth asks n1."""
+    """The agent runs on n2, and Berth talks to n1."""
     with manager(monkeypatch) as found:
         found.rows["nodes"] = [node(1), node(2)]
         found.bodies["/info"] = Answer.json(200, {"Swarm": {"NodeID": "n1"}})

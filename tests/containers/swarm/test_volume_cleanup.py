@@ -1,4 +1,4 @@
-"""Where what an agent remembers is emptied, and what is said where that cannot be."""
+"""On which nodes a memory is emptied, and the errors if that is not possible."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.one_database
 
 class Stopped:
     def stop(self, service: Service, *, timeout: int, leave_lost: bool) -> None:
-        """It has ended before."""
+        """Does nothing, because the container has already ended."""
 
 
 class Noted(VolumeCleanup):
@@ -62,7 +62,7 @@ def swarm(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_every_other_node_that_ran_the_agent_is_emptied(swarm: Manager) -> None:
-    """n9 is no more. What is on n1, the engine itself removes."""
+    """n9 has left the Swarm. The volume on n1, the manager's node, is removed without a job."""
     found = Noted()
     found.run(SPEC.key)
     assert found.jobs == [(["n2", "n3"], ["node.id != n1", "node.id != n4"])]
@@ -94,7 +94,7 @@ def test_an_agent_that_never_ran_has_nothing_to_empty(swarm: Manager) -> None:
 
 
 def remove_service(swarm: Manager) -> None:
-    """As before a redeploy that cannot start, or an adoption: without its memory."""
+    """Removes the service but not the memory, as happens before a redeploy that fails, or an adoption."""
     services = Services(Connection())
     services.remove(services.ours(SPEC.key)[0])
     assert swarm.rows["services"] == []
@@ -161,7 +161,7 @@ def test_memory_that_came_elsewhere_and_never_ran_is_not_called_gone(swarm: Mana
 
 
 def test_a_shared_folder_is_emptied_although_no_node_that_ran_the_agent_is_left(swarm: Manager) -> None:
-    """By one that has the image: host1 and host2 do not."""
+    """A node that has the image empties it; host1 and host2 do not have it."""
     image = "r:5/a@sha256:" + "b" * 64
     swarm.rows["services"][0]["Spec"]["TaskTemplate"]["ContainerSpec"]["Image"] = image
     swarm.rows["services"][0]["Spec"]["Labels"][KEPT_ON_LABEL] = "n9"

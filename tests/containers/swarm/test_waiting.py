@@ -1,4 +1,4 @@
-"""What a Swarm says of an agent that waits for a node, and what its owner reads."""
+"""The reason for which an agent waits for a node, as the Swarm reports it and as the owner reads it."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A Swarm of one node under the contract tests: real programs do what the tests need."""
+"""A real Swarm of one node for the engine's contract tests."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -18,7 +18,7 @@ ACCEPTED = ["no-new-privileges", "seccomp", "swap"]
 
 
 def make_config_network(client: Any, network: str, *, subnet: str = "172.31.0.0/21") -> None:
-    """What each node has of the agents' network."""
+    """Creates a node's part of the agents' network."""
     client._result(
         client._post_json(
             client._url("/networks/create"),
@@ -33,7 +33,7 @@ def make_config_network(client: Any, network: str, *, subnet: str = "172.31.0.0/
 
 
 def read_volume(client: Any, image: str, volume: str) -> Iterator[bytes]:
-    """The files of a volume on the node of this client, as an archive."""
+    """Returns the files of a volume on the client's node as an archive."""
     mount = {"Type": "volume", "Source": volume, "Target": "/data", "VolumeOptions": {"NoCopy": True}}
     made = client.create_container(image, host_config={"Mounts": [mount]})
     try:
@@ -54,7 +54,7 @@ class SwarmUnderTest:
         return make_spec(self, generation=spec.generation, environment={"MODE": "a\0b"})
 
     def play(self, name: str, mode: str) -> None:
-        """The program in the image does it by itself."""
+        """Does nothing, because the program in the image behaves like this by itself."""
 
     def foreign(self, name: str, labels: dict[str, str]) -> str:
         template = {"ContainerSpec": {"Image": self.client.inspect_image(self.image)["Id"]}}
@@ -68,7 +68,7 @@ class SwarmUnderTest:
         return None
 
     def is_running(self, name: str) -> bool:
-        """Whether it is to run. One that was made by others has just been."""
+        """Returns whether the service should run."""
         found = self.client.inspect_service(name)["Spec"]
         held = (found["TaskTemplate"].get("Placement") or {}).get("Constraints") or []
         return bool(found["Mode"]["Replicated"].get("Replicas", 1)) and not held
@@ -83,14 +83,14 @@ class SwarmUnderTest:
         self.client.pause(self.container_of(name))
 
     def volumes(self, name: str) -> set[str]:
-        """Secrets of the Swarm stand for the volume that holds them on a single host."""
+        """Returns the names of volumes. An agent's secrets count as the volume that holds them on a single host."""
         found = self.client.volumes(filters={"name": name})["Volumes"] or []
         secrets = [secret["Spec"]["Labels"] for secret in self.client.secrets(filters={"name": f"{name}-"})]
         held = {f"{container_name(labels[PROJECT_LABEL])}-secrets" for labels in secrets}
         return {volume["Name"] for volume in found if volume["Name"].startswith(name)} | held
 
     def container_of(self, name: str) -> str:
-        """The id of the container that runs."""
+        """Returns the id of the running container."""
         tasks = self.client.tasks(filters={"service": [name], "desired-state": ["running"]})
         return str(tasks[0]["Status"]["ContainerStatus"]["ContainerID"])
 
@@ -101,7 +101,7 @@ class SwarmUnderTest:
         return dict(line.split("=", 1) for line in output.splitlines())
 
     def kept(self) -> Iterator[bytes]:
-        """Reads the volume past the engine under test, which cannot."""
+        """Reads the volume directly, because the engine under test cannot."""
         yield from read_volume(self.client, self.image, f"{self.name}-data")
 
     def forget(self) -> None:
