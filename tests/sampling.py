@@ -3,16 +3,17 @@
 `@pytest.mark.sampled(3)` runs one in three of the cases of a parametrized test. Which ones depends on nothing but their
 names and on `--sample-seed`, which the head of the output tells, so it is the same everywhere. Where a case has several
 parameters, each value of each of them is in the sample. Where the databases are tested side by side, which is the whole
-test command, half is run of any other family of eight cases or more and a third from 24 on (`LARGE`); not of those in
-tests/security, nor of those of which `@pytest.mark.every_case` says that each case is one of its own.
+test command, half as many are run (`SPARSER`), a third of any other family of eight cases or more, and a fifth from 24
+on (`LARGE`); in tests/security only half from 24 on; all of those of which `@pytest.mark.every_case` says that each case
+is one of its own.
 
-On the second database (`--only-database`) a third is run of what the first one runs of every family, and of the tests
+On the second database (`--only-database`) a quarter is run of what the first one runs of every family, and of the tests
 without parameters. All are run of those that commit, of those of which `@pytest.mark.every_case` says that its cases
 differ by what a database does with them, and of the tests without parameters in modules that speak of databases. Where
-both databases are tested side by side, the first one leaves that third to the second (`--beside`).
+both databases are tested side by side, the first one leaves that quarter to the second (`--beside`).
 
-What takes long has its turn in the whole test command: `@pytest.mark.rare(3)` in that of one in three commits,
-`@pytest.mark.either_database` on one of the databases, with all of its module; with both, on one of them in
+What takes long has its turn in the whole test command: `@pytest.mark.rare(3)` in that of one in six commits
+(`SPARSER`), `@pytest.mark.either_database` on one of the databases, with all of its module; with both, on one of them in
 one of so many commits. Hypothesis draws fewer examples there, and others for each commit.
 """
 
@@ -33,14 +34,19 @@ from tests.databases import commits, touches_database
 
 Case = TypeVar("Case")
 
-ON_THE_SECOND_DATABASE = 3
+ON_THE_SECOND_DATABASE = 4
 """One in this many cases of a family that has as many, and of all tests without parameters."""
 
 EXAMPLES = 30
 """The examples that Hypothesis draws for one run, if a test sets no number."""
 
-LARGE = {24: 3, 8: 2}
+LARGE = {24: 5, 8: 3}
 """One in how many cases of a family is enough for one run, by the number of its cases. The next commit takes others."""
+
+LARGE_IN_SECURITY = {24: 2}
+
+SPARSER = 2
+"""How many times fewer of what is `sampled` or `rare` the whole test command runs, to end within fifteen minutes."""
 
 LEFT_WHOLE = ("every_case", "either_database", "one_database", "postgres_only")
 """Marks of tests of which a database runs everything or nothing."""
@@ -111,7 +117,7 @@ def _has_its_turn(item: pytest.Item, config: pytest.Config) -> bool:
     if not (is_second or config.getoption("--beside")):
         return True
     rare = item.get_closest_marker("rare")
-    if rare and crc32(item.nodeid.encode(), _seed(config)) % int(rare.args[0]):
+    if rare and crc32(item.nodeid.encode(), _seed(config)) % (int(rare.args[0]) * SPARSER):
         return False
     if item.get_closest_marker("either_database"):
         module, _, _ = item.nodeid.partition("::")
@@ -124,6 +130,8 @@ def _choose(family: list[pytest.Item], config: pytest.Config) -> list[pytest.Ite
     marker, seed = family[0].get_closest_marker("sampled"), _seed(config)
     is_second, is_beside = config.getoption("--only-database"), config.getoption("--beside")
     one_in = int(marker.args[0]) if marker else _part_of(family) if is_beside else 1
+    if marker and is_beside:
+        one_in *= SPARSER
     chosen = _sample(family, one_in, seed) if one_in > 1 else family
     if not (is_second or is_beside) or not _is_for_both(family[0]):
         return chosen
@@ -139,9 +147,10 @@ def _choose(family: list[pytest.Item], config: pytest.Config) -> list[pytest.Ite
 
 def _part_of(family: list[pytest.Item]) -> int:
     """Returns one in how many of its cases is run if both databases are tested."""
-    if family[0].get_closest_marker("every_case") or "security" in family[0].path.parts:
+    if family[0].get_closest_marker("every_case"):
         return 1
-    return next((one_in for cases, one_in in LARGE.items() if len(family) >= cases), 1)
+    large = LARGE_IN_SECURITY if "security" in family[0].path.parts else LARGE
+    return next((one_in for cases, one_in in large.items() if len(family) >= cases), 1)
 
 
 def _is_for_both(item: pytest.Item) -> bool:

@@ -105,7 +105,7 @@ def test_tests_hardly_related_to_a_database_run_partly_on_the_second() -> None:
         "no database": 10,
         "left whole": 10,
         "committing": 10,
-        "rolled back": 4,
+        "rolled back": 3,
         "sampled": 2,
     }
     assert len(second["two"]) == 20
@@ -114,13 +114,13 @@ def test_tests_hardly_related_to_a_database_run_partly_on_the_second() -> None:
 def test_in_parallel_parts_each_case_runs_on_one_database() -> None:
     alone, first = collected(), collected(beside=True)
     second = collected(beside=True, only_database=True)
-    for name in ("rolled back", "sampled"):
+    for name, number in {"rolled back": 4, "sampled": 3}.items():  # of ten
         assert not set(first[name]) & set(second[name])
-        assert {*first[name], *second[name]} <= set(alone[name])
-        assert len(first[name] + second[name]) == 5  # of ten
+        assert {*first[name], *second[name]} <= {*alone[name], *collected(whole=True)[name]}
+        assert len(first[name] + second[name]) == number
     assert first["left whole"] == second["left whole"] == alone["left whole"]
     assert first["committing"] == second["committing"]
-    assert len(first["committing"]) == 5
+    assert len(first["committing"]) == 4
 
 
 def test_everything_runs_with_whole_and_named_tests_always_run() -> None:
@@ -151,13 +151,14 @@ def test_a_test_without_parameters_is_run_on_one_of_two_databases_unless_it_spea
 
 
 def test_a_part_is_run_of_a_large_family_where_both_databases_are_tested() -> None:
-    """In tests/security, in tests that say so, and if a single test is requested, every case is run."""
+    """Every case is run in small families of tests/security, in tests that say so, and if a single test is requested."""
     for cases, number, name, places, beside in (
         (8, 8, "no database", "tests/a.py", False),
-        (8, 4, "no database", "tests/a.py", True),
-        (24, 8, "no database", "tests/a.py", True),
+        (8, 3, "no database", "tests/a.py", True),
+        (24, 5, "no database", "tests/a.py", True),
         (24, 24, "left whole", "tests/a.py", True),
-        (24, 24, "no database", "tests/security/a.py", True),
+        (23, 23, "no database", "tests/security/a.py", True),
+        (24, 12, "no database", "tests/security/a.py", True),
     ):
         items = family(name, None, case=[str(case) for case in range(cases)])
         for item in items:
@@ -189,12 +190,12 @@ def test_slow_tests_have_their_turn() -> None:
     for mark in ("rare", "either_database"):
         assert len(names(mark)) == len(names(mark, whole=True, beside=True)) == 90
     for seed in range(3):
-        for mark, (least, most) in {"either_database": (89, 91), "either_database and rare": (10, 50)}.items():
+        for mark, (least, most) in {"either_database": (89, 91), "either_database and rare": (5, 30)}.items():
             first, second = (names(mark, beside=True, sample_seed=seed, only_database=on) for on in (False, True))
             assert not first & second
             assert least < len(first | second) < most
         assert 20 < len(names("either_database", beside=True, sample_seed=seed)) < 70
-        assert 10 < len(names("rare", beside=True, sample_seed=seed)) < 50
+        assert 5 < len(names("rare", beside=True, sample_seed=seed)) < 30
     seeds = [names("either_database", beside=True, sample_seed=seed) for seed in range(8)]
     assert set.union(*seeds) == names("either_database")
-    assert set.union(*(names("rare", beside=True, sample_seed=seed) for seed in range(20))) == names("rare")
+    assert set.union(*(names("rare", beside=True, sample_seed=seed) for seed in range(80))) == names("rare")
