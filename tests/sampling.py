@@ -4,8 +4,8 @@
 names and on `--sample-seed`, which the head of the output tells, so it is the same everywhere. Where a case has several
 parameters, each value of each of them is in the sample. Where the databases are tested side by side, which is the whole
 test command, half as many are run (`SPARSER`), a third of any other family of eight cases or more, and a fifth from 24
-on (`LARGE`); in tests/security only half from 24 on; all of those of which `@pytest.mark.every_case` says that each case
-is one of its own.
+on (`LARGE`); in tests/security only half from 24 on; all of those of which `@pytest.mark.every_case` says that each
+case is one of its own.
 
 On the second database (`--only-database`) a quarter is run of what the first one runs of every family, and of the tests
 without parameters. All are run of those that commit, of those of which `@pytest.mark.every_case` says that its cases
@@ -13,8 +13,8 @@ differ by what a database does with them, and of the tests without parameters in
 both databases are tested side by side, the first one leaves that quarter to the second (`--beside`).
 
 What takes long has its turn in the whole test command: `@pytest.mark.rare(3)` in that of one in six commits
-(`SPARSER`), `@pytest.mark.either_database` on one of the databases, with all of its module; with both, on one of them in
-one of so many commits. Hypothesis draws fewer examples there, and others for each commit.
+(`SPARSER`), `@pytest.mark.either_database` on one of the databases, with all of its module; with both, on one of them
+in one of so many commits. Hypothesis draws fewer examples there, and others for each commit.
 """
 
 import inspect

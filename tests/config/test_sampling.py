@@ -151,7 +151,7 @@ def test_a_test_without_parameters_is_run_on_one_of_two_databases_unless_it_spea
 
 
 def test_a_part_is_run_of_a_large_family_where_both_databases_are_tested() -> None:
-    """Every case is run in small families of tests/security, in tests that say so, and if a single test is requested."""
+    """Every case is run in small families of tests/security, in tests that say so, and of a test that is requested."""
     for cases, number, name, places, beside in (
         (8, 8, "no database", "tests/a.py", False),
         (8, 3, "no database", "tests/a.py", True),
