@@ -4,9 +4,10 @@ If several machines use one PostgreSQL, this is the database's clock: a machine 
 same moments as the others. SQLite runs on one machine, whose clock is used.
 """
 
+import math
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from django.db import connection
@@ -14,7 +15,8 @@ from django.db.utils import Error
 from django.utils import timezone
 
 ASK_EVERY = 10.0
-"""Seconds after which the database is asked again. It is asked at once if this machine's clock has stepped."""
+"""Seconds after which the database is asked again. It is asked at once if this machine's clock has stepped, or if there
+is a new connection."""
 
 STEP = 0.2
 """Seconds by which the clock may drift from the monotonic one before it counts as stepped."""
@@ -51,6 +53,16 @@ def now() -> datetime:
     if known is None or not known.holds(monotonic, stepped):
         known = _compare(known, monotonic, stepped)
     return timezone.now() + known.ahead
+
+
+def ask_again(alias: str) -> None:
+    """Asks the database at the next look: a new connection may lead to another server, whose clock differs.
+
+    Otherwise this process would, for as long as `ASK_EVERY`, claim projects until moments that are over for others.
+    """
+    with _lock:
+        if known := _known.get(alias):
+            _known[alias] = replace(known, asked_at=-math.inf)
 
 
 def _compare(known: _Comparison | None, monotonic: float, stepped: float) -> _Comparison:

@@ -4,12 +4,16 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, connections
 from django.utils import timezone
+from django.utils.connection import ConnectionProxy
 
 from accounts import clock
+
+connection: Any = ConnectionProxy(connections, "default")
 
 STEPS = [timedelta(minutes=-10), timedelta(minutes=10), timedelta(days=-1), timedelta(days=1)]
 NEAR = timedelta(seconds=5)
@@ -108,6 +112,23 @@ def test_a_slow_answer_of_the_database_is_not_taken_for_a_difference_of_the_cloc
     assert error() < 0.001
     clock._known.clear()
     assert error() <= (max(late) if ahead else 0.0) + 0.001
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.postgres_only
+@pytest.mark.parametrize("by", STEPS, ids=str)
+def test_a_new_connection_may_lead_to_a_server_with_another_clock(
+    by: timedelta, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process that has asked the new server would call a claim of this one expired."""
+    ask = clock._ask
+    monkeypatch.setattr(clock, "_ask", lambda: ask() + by)
+    assert abs(clock.now() - timezone.now()) > NEAR
+    monkeypatch.setattr(clock, "_ask", ask)
+    connection.close()
+    connection.close_pool()
+    connection.ensure_connection()
+    assert abs(clock.now() - timezone.now()) < NEAR
 
 
 @pytest.mark.django_db

@@ -11,6 +11,7 @@ from django.db.backends.base.base import RAN_DB_VERSION_CHECK
 from django.db.backends.postgresql import base
 from psycopg import IsolationLevel, sql
 
+from accounts import clock
 from config.database.fault_noting import NotesFaults
 from config.database.gate import Gate
 from config.database.limits import LOCK, MIGRATION_LOCK, STATEMENT, seconds_left, time_limit, waiting
@@ -149,6 +150,7 @@ class DatabaseWrapper(NotesFaults, base.DatabaseWrapper):
                 [connection.info.backend_pid],
             )
             connection.is_direct = cursor.fetchone()[0]
+        clock.ask_again(self.alias)
         return bool(changed) or not connection.autocommit
 
     def ending_reads(self) -> AbstractContextManager[None]:
