@@ -1,5 +1,7 @@
 """Thousands of copies of a project's row, which the database makes in one statement."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.db import connections
@@ -29,11 +31,23 @@ def multiply(project: Project, count: int) -> None:
     names = ", ".join(f'"{column}"' for column in columns)
     chosen = ", ".join(values.get(str(column), f'"{column}"') for column in columns)
     template = project.pk if connection.vendor == "postgresql" else project.pk.hex
-    # A busy machine takes longer for the statistics of so many rows than the service waits for any statement.
-    with limits.without_limits(), connection.migration_limits(), connection.cursor() as cursor:
+    with _patient_cursor() as cursor:
         for made in range(0, count, AT_ONCE):
             cursor.execute(
                 f"INSERT INTO {table} ({names}) SELECT {chosen} FROM {table}, {numbers} WHERE id = %s",
                 [min(AT_ONCE, count - made), template],
             )
         cursor.execute("ANALYZE")
+
+
+def vacuum(table: str) -> None:
+    """Marks the pages that an index covers completely. Only PostgreSQL has them. It cannot be done in a transaction."""
+    with _patient_cursor() as cursor:
+        cursor.execute(f"VACUUM (ANALYZE) {table}")
+
+
+@contextmanager
+def _patient_cursor() -> Iterator[Any]:
+    """A busy machine takes longer for so many rows than the service waits for any statement."""
+    with limits.without_limits(), connection.migration_limits(), connection.cursor() as cursor:
+        yield cursor

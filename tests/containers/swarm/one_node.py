@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from django.test import override_settings
 
+from containers import get_engine
 from containers.errors import EngineError
 from containers.swarm.engine import SwarmEngine
 from tests.containers.rootfs import make_images
@@ -19,6 +20,7 @@ from tests.containers.swarm.under_test import ACCEPTED, SwarmUnderTest, make_con
 from tests.waiting import wait_until
 
 NAME = "t-swarm"
+ENGINE_CLASS = "containers.swarm.engine.SwarmEngine"
 
 
 @dataclass
@@ -31,6 +33,9 @@ class Swarm:
     def settings(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         monkeypatch.setenv("DOCKER_HOST", self.cluster.manager.url)
         monkeypatch.setattr("containers.swarm.nodes.liveness.open_socket", self.cluster.open_socket)
+        load = get_engine._load
+        # The process would keep the engine of the first Swarm, and another module has a Swarm of its own.
+        monkeypatch.setattr(get_engine, "_load", lambda path: self.engine if path == ENGINE_CLASS else load(path))
         chosen: dict[str, Any] = {
             "BERTH_INSTANCE": NAME,
             "BERTH_CONTAINER_NETWORK": f"{NAME}-agents",

@@ -139,6 +139,7 @@ def test_an_image_that_works_stays_with_what_it_has_learned(
     check(swarm_under_test, precious, image=new, files={**PRECIOUS, "new": "learned\n"})
 
 
+@pytest.mark.rare(4)
 @pytest.mark.sampled(9)
 @pytest.mark.parametrize("where", ["before", "after"])
 @pytest.mark.parametrize(("call", "is_way_back"), KILLED_IN)

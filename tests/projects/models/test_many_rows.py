@@ -46,6 +46,7 @@ NUMBERED = r"\$(\d+)"
 WHOLE = {
     "a look that trusts no row, once a minute": re.compile(r"\WCASE WHEN \(\W+projects_project\W+operation\W .* THEN "),
     "what a former version has stored of credentials of servers, twice after a start": re.compile(r'"settings" \?\| '),
+    "where its first step ends": re.compile(r"LIMIT 1 OFFSET 4999$"),
     "whose disk may have changed, every two minutes": re.compile(r"ORDER BY \W+projects_project\W+disk_measured_at\W"),
 }
 """Statements that scan it, and why they may."""

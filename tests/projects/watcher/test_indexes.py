@@ -11,7 +11,7 @@ from projects.models import Project, Trouble
 from projects.models.rows.watched import compare_all, find_watched
 from projects.services.staff.status_counts import count_projects
 from projects.watcher.notifications.troubles import note_troubles
-from tests.many_rows import multiply
+from tests.many_rows import multiply, vacuum
 from tests.projects.watcher.rows import later
 
 pytestmark = pytest.mark.django_db(transaction=True)  # VACUUM marks the pages that an index covers completely
@@ -29,8 +29,7 @@ def test_every_query_of_a_round_uses_its_index_among_50_000_rows(deploy: Callabl
     multiply(at_rest, ROWS)
     multiply(running, 300)
     if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute("VACUUM (ANALYZE) projects_project")
+        vacuum("projects_project")
     keys = list(Project.objects.filter(name="Running").values_list("pk", flat=True))
     now = clock.now()
     with CaptureQueriesContext(connection) as narrow:
