@@ -1,6 +1,7 @@
 """What the matrix asks again after a fault, and what it reports if that never works."""
 
 import json
+from collections.abc import Mapping
 from unittest.mock import Mock
 
 import pytest
@@ -39,3 +40,23 @@ def test_a_start_that_another_operation_overtakes_is_repeated_and_reported_if_it
     monkeypatch.setattr(trial, "HEALS_WITHIN", 0.0)
     client.send.side_effect = [listed, conflict, gone, none]
     assert trial._clean_up(installation, client) == [f"start afterwards: 409 {conflict.text}"]
+
+
+@pytest.mark.parametrize(("status", "lost"), [(201, {"d"}), (502, {"d", "c"})])
+def test_what_an_engine_of_another_directory_has_again_is_removed(status: int, lost: set[str]) -> None:
+    """The deleted project, and what a creation left that was undone on the other one."""
+    removed: set[str] = set()
+    installation, client = Mock(), Mock()
+    installation.instance.client = client
+    installation.instance.projects.return_value = ["d", "s"]
+    installation.instance.volume_projects.return_value = {"c", "s"}
+
+    def note(*, filters: Mapping[str, str], **_: object) -> list[object]:
+        removed.add(filters["label"].rpartition("=")[2])
+        return []
+
+    client.containers.side_effect = note
+    client.volumes.return_value = {"Volumes": None}
+    created = Answer(status=status, seconds=0.1, headers={}, text='{"id": "c"}')
+    trial._remove_lost(installation, {"delete": "d", "start": "s"}, created)
+    assert removed == lost

@@ -23,7 +23,7 @@ class Fault:
     mutes: bool = False
     kind: str = ""
     loses_deletions: bool = False
-    """Deleted projects are on the engine again afterwards. They go into quarantine, minutes later."""
+    """Deleted projects and undone creations are on the engine again afterwards, and in quarantine minutes later."""
 
 
 def told(by: timedelta) -> str:

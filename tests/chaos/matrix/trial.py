@@ -3,8 +3,11 @@
 import random
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+
+import docker
 
 from containers.vocabulary import PROJECT_LABEL
 from tests.chaos.consistency import assert_server_consistent
@@ -44,7 +47,7 @@ def take(installation: Installation, client: Client, name: str, chance: random.R
     letter = Letter(installation, client) if name.startswith("mail/") else None
     answers, ended = _send_during(installation, client, name, targets, headstart, letter)
     if fault.loses_deletions:
-        _remove(installation, targets["delete"])
+        _remove_lost(installation, targets, answers["create"])
     # A request that was frozen is answered when its process continues.
     slower_by = fault.lasts if fault.mutes else 0.0
     wrong = [
@@ -96,13 +99,20 @@ def _send_during(
     return sent.answers() if fault.mutes else answers, ended
 
 
-def _remove(installation: Installation, project: str) -> None:
-    """Removes them by hand, as staff do."""
-    client, of_it = installation.instance.client, {"label": f"{PROJECT_LABEL}={project}"}
-    for container in client.containers(all=True, filters=of_it):
-        client.remove_container(container["Id"], force=True, v=True)
-    for volume in client.volumes(filters=of_it)["Volumes"] or ():
-        client.remove_volume(volume["Name"], force=True)
+def _remove_lost(installation: Installation, targets: Mapping[str, str], created: Answer) -> None:
+    """Removes by hand, as staff do, what the engine has again: the deleted project, and what a refused creation made
+    before the engine was another one, on which it was undone."""
+    instance = installation.instance
+    kept = {*targets.values()} - {targets["delete"]}
+    if created.status == 201:
+        kept.add(created.json["id"])
+    for project in {*instance.projects(), *instance.volume_projects()} - kept:
+        of_it = {"label": f"{PROJECT_LABEL}={project}"}
+        with suppress(docker.errors.NotFound):  # the service was quicker
+            for container in instance.client.containers(all=True, filters=of_it):
+                instance.client.remove_container(container["Id"], force=True, v=True)
+            for volume in instance.client.volumes(filters=of_it)["Volumes"] or ():
+                instance.client.remove_volume(volume["Name"], force=True)
 
 
 def _await_mail(letter: Letter | None, ended: float) -> float | None:
@@ -123,7 +133,7 @@ def _is_right(installation: Installation, problems: list[str]) -> bool:
         assert_server_consistent(installation.service, installation.instance)
         assert not (detached := installation.instance.detached()), f"on no network: {detached}"
     except Exception as error:  # noqa: BLE001 - whatever is not there yet: it is shown where it stays
-        problems.append(f"{error!r:.2000}")
+        problems.append(f"{error!r:.6000}")  # of eight projects: rows, statuses, containers and volumes
         return False
     return True
 
