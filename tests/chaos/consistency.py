@@ -5,6 +5,7 @@ from typing import Any
 
 from tests.chaos.docker_instance import DockerInstance
 from tests.chaos.server import Server
+from tests.waiting import wait_until
 
 UP = {"running", "paused", "restarting"}
 
@@ -12,9 +13,16 @@ Row = Mapping[str, Any]
 
 
 def assert_server_consistent(server: Server, docker_instance: DockerInstance) -> None:
+    """A status may be `unknown` for as long as a busy engine does not answer a read."""
+    [statuses] = wait_until(lambda: _known_statuses(server), what="A status stays unknown")
     rows = server.call("GET", "/chaos/rows").json["rows"]
-    statuses = {project["id"]: project["status"] for project in server.call("GET", "/api/projects").json}
     assert_consistent(rows, statuses, docker_instance)
+
+
+def _known_statuses(server: Server) -> list[dict[str, str]]:
+    """Returns the statuses, or nothing if one of them is unknown."""
+    statuses = {project["id"]: project["status"] for project in server.call("GET", "/api/projects").json}
+    return [] if "unknown" in statuses.values() else [statuses]
 
 
 def assert_consistent(rows: Iterable[Row], statuses: Mapping[str, str], docker_instance: DockerInstance) -> None:

@@ -23,6 +23,8 @@ pytestmark = [
 ]
 
 MENDED_WITHIN = 35.0
+"""Seconds that a repair may take on a machine that does little else. Only the long version requires it."""
+PATIENCE = 120.0
 FRESH = 5.5
 """Seconds that the contents of a read may be old, and some for the reading."""
 
@@ -60,7 +62,7 @@ def test_the_read_after_a_drift_is_correct(
     drift = DRIFTS[kind]
     project = create_project(api, STUB_PROJECT)
     drift.do(docker_instance, project.container_name)
-    wait_until(lambda: state_of(docker_instance, project) == drift.state, within=MENDED_WITHIN)
+    wait_until(lambda: state_of(docker_instance, project) == drift.state)
     told = 0
     while told < reads:
         grow_old(project)
@@ -94,7 +96,7 @@ def test_drift_is_repaired_and_no_read_meanwhile_is_too_old(
             assert is_justified(detail["status"], seen), (detail["status"], seen[-8:])
             return is_over(drift, kind, project, detail, seen[-1][1])
 
-        wait_until(is_mended, within=MENDED_WITHIN)
+        wait_until(is_mended, within=MENDED_WITHIN if mends > 1 else PATIENCE)
         assert api.delete(path).status_code == 204
         assert docker_instance.containers() == {}
 
@@ -130,14 +132,11 @@ def test_a_cut_event_stream_costs_only_time(
 ) -> None:
     project = create_project(api, STUB_PROJECT)
     watcher()
-    wait_until(proxy.cut_streams, within=MENDED_WITHIN)  # requested, and not open yet
+    wait_until(proxy.cut_streams)  # requested, and not open yet
     docker_instance.client.kill(project.container_name)
-    wait_until(
-        lambda: state_of(docker_instance, project) == "exited" or Project.objects.get().crash_count,
-        within=MENDED_WITHIN,
-    )
-    wait_until(lambda: state_of(docker_instance, project) == "running", within=MENDED_WITHIN)
-    wait_until(lambda: api.get(f"/api/projects/{project.id}").json()["status"] == "running", within=MENDED_WITHIN)
+    wait_until(lambda: state_of(docker_instance, project) == "exited" or Project.objects.get().crash_count)
+    wait_until(lambda: state_of(docker_instance, project) == "running")
+    wait_until(lambda: api.get(f"/api/projects/{project.id}").json()["status"] == "running")
     assert Project.objects.get().crash_count == 1
 
 
@@ -155,8 +154,8 @@ def test_an_engine_that_is_away_makes_every_status_unknown_and_comes_back(
     proxy.break_("refuse")
     proxy.cut_streams()
     docker_instance.client.kill(project.container_name)
-    wait_until(lambda: api.get(path).json()["status"] == "unknown", within=MENDED_WITHIN)
+    wait_until(lambda: api.get(path).json()["status"] == "unknown")
     assert {api.get(path).json()["status"] for _ in range(20)} == {"unknown"}
     proxy.heal()
-    wait_until(lambda: api.get(path).json()["status"] == "running", within=MENDED_WITHIN)
+    wait_until(lambda: api.get(path).json()["status"] == "running")
     assert state_of(docker_instance, project) == "running"

@@ -55,10 +55,11 @@ def test_several_servers_create_one_container_for_one_key(
     def create(index: int) -> str:
         def created() -> str | None:
             answer = servers[index % len(servers)].create(Idempotency_Key="same")
-            assert answer.status in {201, 409}, answer
+            # 503: the engine is too busy. The same key may be sent again.
+            assert answer.status in {201, 409, 503}, answer
             return str(answer.json["id"]) if answer.status == 201 else None
 
-        return wait_until(created, within=60, every=0.1)
+        return wait_until(created, every=0.1)
 
     assert len(set(at_once(100 if is_long else 20, create))) == 1
     assert len(docker_instance.containers()) == 1
