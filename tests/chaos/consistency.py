@@ -12,17 +12,27 @@ UP = {"running", "paused", "restarting"}
 Row = Mapping[str, Any]
 
 
+def await_consistency(server: Server, docker_instance: DockerInstance) -> None:
+    """Asserts it once no status is `unknown`, which one is while a busy engine does not answer a read."""
+    [statuses] = wait_until(
+        lambda: [found for found in [_read_statuses(server)] if "unknown" not in found.values()],
+        what="A status stays unknown",
+    )
+    assert_consistent(_read_rows(server), statuses, docker_instance)
+
+
 def assert_server_consistent(server: Server, docker_instance: DockerInstance) -> None:
-    """A status may be `unknown` for as long as a busy engine does not answer a read."""
-    [statuses] = wait_until(lambda: _known_statuses(server), what="A status stays unknown")
-    rows = server.call("GET", "/chaos/rows").json["rows"]
-    assert_consistent(rows, statuses, docker_instance)
+    rows = _read_rows(server)
+    assert_consistent(rows, _read_statuses(server), docker_instance)
 
 
-def _known_statuses(server: Server) -> list[dict[str, str]]:
-    """Returns the statuses, or nothing if one of them is unknown."""
-    statuses = {project["id"]: project["status"] for project in server.call("GET", "/api/projects").json}
-    return [] if "unknown" in statuses.values() else [statuses]
+def _read_rows(server: Server) -> list[Row]:
+    rows: list[Row] = server.call("GET", "/chaos/rows").json["rows"]
+    return rows
+
+
+def _read_statuses(server: Server) -> dict[str, str]:
+    return {project["id"]: project["status"] for project in server.call("GET", "/api/projects").json}
 
 
 def assert_consistent(rows: Iterable[Row], statuses: Mapping[str, str], docker_instance: DockerInstance) -> None:

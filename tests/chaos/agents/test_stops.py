@@ -12,7 +12,7 @@ from rest_framework.test import APIClient
 
 from containers.docker_api.circuit_breaker import FAILURES
 from projects.models import Project
-from tests.chaos.consistency import assert_server_consistent
+from tests.chaos.consistency import await_consistency
 from tests.chaos.docker_instance import DockerInstance
 from tests.chaos.server import Server, Site
 from tests.chaos.stub import STUB_PROJECT
@@ -54,7 +54,7 @@ def test_a_stop_during_a_slow_deploy_wins_and_leaves_no_container(
     slow.join()
     assert (answers[0].status, answers[0].json["status"]) == (201, "stopped")
     assert docker_instance.containers() == {}
-    assert_server_consistent(server, docker_instance)
+    await_consistency(server, docker_instance)
     assert server.delete(project["id"]).status == 204
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.chaos.consistency import assert_server_consistent
+from tests.chaos.consistency import await_consistency
 from tests.chaos.docker_instance import DockerInstance
 from tests.chaos.server import Server, Site
 
@@ -80,7 +80,7 @@ def test_a_round_repairs_everything_after_a_kill_at_any_point(
         assert site.is_triggered, f"{verb} did not come by {point}"
         server.wait_until_ready()
         server.reconcile(later=True)
-        assert_server_consistent(server, docker_instance)
+        await_consistency(server, docker_instance)
 
 
 @pytest.mark.parametrize(("point", "meanwhile"), [("after create_container_from_config", 409), ("after record", 201)])
@@ -102,7 +102,7 @@ def test_a_retried_creation_after_a_kill_creates_one_container(
     assert len({answer.json["id"] for answer in answers}) == 1
     server.reconcile(later=True)
     assert len(docker_instance.containers()) == before + 1
-    assert_server_consistent(server, docker_instance)
+    await_consistency(server, docker_instance)
 
 
 @pytest.mark.parametrize("point", ["after create_container_from_config", "after remove_container"])
@@ -121,7 +121,7 @@ def test_a_deploy_that_lost_to_a_deletion_and_is_killed_leaves_no_volume(
     assert site.is_triggered
     server.wait_until_ready()
     server.reconcile(later=True)
-    assert_server_consistent(server, docker_instance)
+    await_consistency(server, docker_instance)
 
 
 @pytest.mark.rare(3)
@@ -145,7 +145,7 @@ def test_a_round_repairs_everything_after_a_kill_at_a_random_moment(
         assert strange == []
         server.start_again()
         server.reconcile(later=True)
-        assert_server_consistent(server, docker_instance)
+        await_consistency(server, docker_instance)
 
 
 def busy(server: Server, chance: random.Random, over: threading.Event, strange: list[Any]) -> None:

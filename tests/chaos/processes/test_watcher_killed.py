@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.chaos.consistency import assert_server_consistent
+from tests.chaos.consistency import await_consistency
 from tests.chaos.docker_instance import DockerInstance
 from tests.chaos.server import Server, Site
 from tests.paths import ROOT
@@ -84,5 +84,5 @@ def kill_and_replace_watcher(
     wait_until(lambda: status() == "running", within=MENDED_WITHIN)
     second.terminate()
     assert second.wait(60) == 0
-    assert_server_consistent(server, docker_instance)
+    await_consistency(server, docker_instance)
     assert server.delete(project).status == 204

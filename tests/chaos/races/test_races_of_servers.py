@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from tests.chaos.consistency import assert_server_consistent
+from tests.chaos.consistency import await_consistency
 from tests.chaos.docker_instance import DockerInstance
 from tests.chaos.races.racing import COMMANDS, assert_one_at_a_time, at_once
 from tests.chaos.server import Server, Site
@@ -40,7 +40,7 @@ def test_several_servers_and_a_real_engine_keep_to_one_operation_at_a_time(
         for wish, answer in zip(wishes, answers, strict=True):
             assert answer.status in ({200, 202} if wish == "stop" else {200, 409, 429}), (wish, answer)
         servers[0].reconcile()  # it finishes the stops that were answered 202
-        assert_server_consistent(servers[0], docker_instance)
+        await_consistency(servers[0], docker_instance)
         answers = at_once(threads, lambda _: servers[0].delete(project))  # noqa: B023 - all are answered within the round
         assert {answer.status for answer in answers} <= {202, 204, 404}
         assert docker_instance.containers() == {}
@@ -63,4 +63,4 @@ def test_several_servers_create_one_container_for_one_key(
 
     assert len(set(at_once(100 if is_long else 20, create))) == 1
     assert len(docker_instance.containers()) == 1
-    assert_server_consistent(servers[0], docker_instance)
+    await_consistency(servers[0], docker_instance)
