@@ -19,6 +19,7 @@ from django.db import connection
 from accounts.services import notice, still_signed_in
 from config.database import limits
 from config.http import middleware
+from containers.docker.volumes import handover
 from containers.get_engine import get_engine
 from containers.identity import forget_installation_id
 from projects.models import AgentType, Plan
@@ -74,6 +75,7 @@ def _patience(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
             (middleware, "OUTSIDE_WITHIN"),
             (middleware, "DATABASE_WITHIN"),
             (still_signed_in, "ASK_AGAIN_AFTER"),
+            (handover, "WAIT_LIMIT"),
         ):
             monkeypatch.setattr(module, name, PATIENCE)
         if connection.vendor == "postgresql":
