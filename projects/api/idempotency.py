@@ -119,13 +119,14 @@ def _decide(*, owner: User, key: str, body: Any) -> _Decision:
 def _follow(record: IdempotencyRecord) -> _Decision:
     """Continues a first request without a response. Its project shows how far it has come.
 
-    Raises `OperationInProgressError` while the project is being created or may still be created.
+    Raises `OperationInProgressError` while the project is being created, may still be created, or is being removed
+    because its creation failed, which has freed the key.
     """
     project = Project.objects.filter(pk=record.project_id).first()
     if project is None:
         return _take_over(record)
     if project.desired == Desired.DELETED:
-        raise ProjectGoneError
+        raise ProjectGoneError if IdempotencyRecord.objects.filter(pk=record.pk).exists() else _under_way()
     if project.operation_in_flight(clock.now()):
         raise _under_way()
     return _Decision(record_id=record.pk, project_id=record.project_id, began_at=record.created_at)

@@ -9,8 +9,10 @@ import pytest
 from django.db import connection
 
 from accounts.models import User
+from projects.api import idempotency
 from projects.models import IdempotencyRecord, Project
 from projects.models.idempotency import PENDING_FOR
+from projects.services.commands.undoing import claim_undoing, undo
 from tests.clients import api_of
 from tests.fakes.engine import MemoryEngine
 from tests.problem_document import assert_problem
@@ -35,6 +37,28 @@ def test_a_retry_is_asked_to_wait_while_the_first_request_runs(
     assert int(inner[0]["Retry-After"]) >= 1
     assert deploys(engine) == 1
     assert create().content == outer.content
+
+
+@pytest.mark.parametrize("remains", [True, False])
+def test_a_retry_during_the_undoing_of_a_failed_creation_is_asked_to_wait(
+    create: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, *, remains: bool
+) -> None:
+    """The creation fails after the retry has read the record of the first request."""
+    create()
+    IdempotencyRecord.objects.update(answer="")
+    project, follow = Project.objects.get(), idempotency._follow
+
+    def fail_meanwhile(record: IdempotencyRecord) -> Any:
+        claim = claim_undoing(project)
+        if not remains:
+            undo(project, claim)
+        return follow(record)
+
+    with monkeypatch.context() as context:
+        context.setattr(idempotency, "_follow", fail_meanwhile)
+        assert_problem(create(), 409, "operation_in_progress")
+    Project.objects.all().delete()
+    assert create().status_code == 201
 
 
 def test_another_body_under_a_pending_key_is_a_422(create: Callable[..., Any], engine: MemoryEngine) -> None:
