@@ -92,7 +92,8 @@ def test_a_retried_creation_after_a_kill_creates_one_container(
     site.trigger(point)
     assert server.create(Idempotency_Key=key).status == 0
     server.wait_until_ready()
-    assert server.create(Idempotency_Key=key).status == meanwhile
+    # 409 as well if a busy engine failed the creation, so that the process died while it was undone.
+    assert server.create(Idempotency_Key=key).status in {meanwhile, 409}
     if first == "a round":
         server.reconcile(later=True)
     else:
