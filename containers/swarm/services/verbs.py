@@ -14,6 +14,7 @@ from containers.outbound.call_limits import seconds_left
 from containers.swarm.nodes.nodes import list_nodes
 from containers.swarm.services.secrets import Secrets
 from containers.swarm.services.services import Services
+from containers.swarm.tasks.job_containers import remove_job_containers
 from containers.swarm.tasks.tasks import Service, observe
 from containers.vocabulary import GENERATION_LABEL, PROJECT_LABEL, QUARANTINE_LABEL, ContainerState, Observation
 
@@ -136,7 +137,8 @@ class Verbs:
     def remove_volume(self, name: str) -> None:
         """Removes it on the node that we are connected to, if it is there.
 
-        Retries, because the container of a task that has just ended may keep the volume in use for a moment.
+        Retries, because the container of a task that has just ended may keep the volume in use for a moment, and that
+        of a job until its node removes it.
         """
         *pauses, last = _PAUSES
         for pause in pauses:
@@ -146,6 +148,7 @@ class Verbs:
                 return
             if not self._has_volume(name):
                 return
+            remove_job_containers(self._connection, name)
         time.sleep(last)
         # A driver's volume has been emptied by a job whose container may still keep it in use.
         is_empty = (ConflictError,) if settings.BERTH_SWARM_VOLUME_DRIVER else ()

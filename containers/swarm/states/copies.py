@@ -112,10 +112,6 @@ class Copies:
             self._remove(key, copy)
         self._notes.forget(key)
 
-    def release(self, key: str) -> None:
-        """Lets the volumes on the node that we are connected to be removed."""
-        self._jobs.release(key)
-
     def before_start(self, key: str) -> Copy | None:
         """Returns the agent's copy, if there is one, once no job of a killed process changes its state any more."""
         copy = self._notes.find(key)
@@ -132,7 +128,6 @@ class Copies:
             program = self._places.choose_reader(node, copy)
             check(self._run(_Job(DROP, [], reads_state=None), key, node, program), node)
         if own or copy.node == SHARED:
-            self._jobs.release(key)
             self._verbs.remove_volume(_copy_of(key))
 
     def _require_down(self, key: str, place: str) -> None:

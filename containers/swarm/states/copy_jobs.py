@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from django.conf import settings
 
 from containers.docker_api.client import Connection
-from containers.docker_api.errors import ConflictError, MissingError, understand_answer
+from containers.docker_api.errors import MissingError, understand_answer
 from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError
 from containers.identity import is_our_helper
 from containers.outbound.call_limits import seconds_left, time_of_its_own
@@ -76,16 +76,6 @@ class CopyJobs:
                 names = [node.name for node in list_nodes(self._connection) if node.node_id in left]
                 raise EngineUnavailableError(STILL_COPIES.format(", ".join(names)[:80]))
             time.sleep(_ASK_EVERY)
-
-    def release(self, key: str) -> None:
-        """Removes the containers of ended jobs on the node that we are connected to, which keep the volumes in use."""
-        chosen = {"label": [f"{LABEL}={settings.BERTH_INSTANCE}", f"{OF_LABEL}={key}"]}
-        with self._connection.call() as client, understand_answer():
-            rows = client.containers(all=True, filters=chosen)
-            containers = [str(row["Id"]) for row in rows if is_our_helper(row["Labels"] or {}, LABEL)]
-        for each in containers:
-            with suppress(MissingError, ConflictError), self._connection.call() as client:
-                client.remove_container(each, force=True, v=True)
 
     def _await(self, job: str, node: Node) -> Ended:
         left = seconds_left()

@@ -13,9 +13,10 @@ from containers.identity import container_name, helper_labels, network_name
 from containers.swarm.nodes.nodes import Node
 from containers.swarm.services.spec_changes import on_node
 from containers.swarm.states.volume_cleanup import ENVIRONMENT
+from containers.swarm.tasks.job_containers import COPIES
 from containers.swarm.tasks.service_spec import confinement
 
-LABEL, OF_LABEL = "berth.copies", "berth.copies.of"
+LABEL, OF_LABEL = COPIES, f"{COPIES}.of"
 """The labels of these jobs and their containers: the instance, and the key of the agent."""
 
 STATE_PATH, COPY_PATH = "/state", "/copy"

@@ -11,11 +11,12 @@ from django.conf import settings
 
 from containers.agent_reports import parse_time
 from containers.docker_api.client import Connection
-from containers.docker_api.errors import ConflictError, MissingError, understand_answer
+from containers.docker_api.errors import MissingError, understand_answer
 from containers.docker_api.logs import SILENCE, read_lines
 from containers.errors import EngineError
 from containers.identity import helper_labels, is_our_helper, network_name
 from containers.outbound.call_limits import time_of_its_own
+from containers.swarm.tasks.job_containers import MEASURES, remove_job_containers
 from containers.swarm.tasks.service_spec import confinement
 from containers.swarm.tasks.tasks import Run, read_run
 from containers.vocabulary import DiskUse
@@ -30,8 +31,7 @@ from containers.volume_sizes import (
     read_counts,
 )
 
-LABEL = "berth.measures"
-"""The label of these jobs and their containers; its value is the instance."""
+LABEL = MEASURES
 
 STARTS_WITHIN, CLEANING = 20.0, 5.0
 """Seconds for a node to begin, in addition to those for counting, and for removing a job."""
@@ -92,13 +92,7 @@ class DiskJobs:
                 is_used = any(mount["Source"] == volume for mount in mounts)
             if is_used:
                 self._remove(str(row["ID"]))
-        chosen = {"label": [f"{LABEL}={settings.BERTH_INSTANCE}"], "volume": [volume]}
-        with self._connection.call() as client, understand_answer():
-            rows = client.containers(all=True, filters=chosen)
-            containers = [str(row["Id"]) for row in rows if is_our_helper(row["Labels"] or {}, LABEL)]
-        for each in containers:
-            with suppress(MissingError, ConflictError), self._connection.call() as client:
-                client.remove_container(each, force=True, v=True)
+        remove_job_containers(self._connection, volume)
 
     def _create(self, node: str, states: Sequence[State], image: str, most: Mapping[str, int]) -> str:
         script = f"{counting_script([most[state.key] for state in states])}\nwait"

@@ -32,7 +32,6 @@ class StateVerbs:
         if volumes:
             self._emptying.run(key)
             self._copies.drop(key)
-            self._copies.release(key)
             self._memory.release(key)
             self._disks.give_way(key)
         self._verbs.remove_key(key, volumes=volumes)

@@ -16,6 +16,7 @@ from tests.chaos.stub import STUB_PROJECT
 from tests.containers.inside import run_inside
 from tests.deploying import create_project
 from tests.ports import reserve_port
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.docker, pytest.mark.django_db(transaction=True), pytest.mark.one_database]
 
@@ -50,4 +51,9 @@ def test_memory_is_restored_with_and_without_running_containers(
         reconcile()
     assert docker_instance.states() == {str(running.pk): "running", str(gone.pk): "running"}
     assert [type_in(each, "cat /data/*").strip() for each in (running, gone)] == ["Running", "Gone"]
-    assert {each.status for each in Project.objects.all()} == {"running"}
+
+    def all_run() -> bool:
+        reconcile()
+        return {each.status for each in Project.objects.all()} == {"running"}
+
+    wait_until(all_run)

@@ -15,7 +15,7 @@ from tests.containers.docker.handing_over import USER, everything_in_data, helpe
 from tests.containers.docker_under_test import DockerUnderTest
 from tests.containers.engine_fixtures import deploy
 
-pytestmark = pytest.mark.docker
+pytestmark = [pytest.mark.docker, pytest.mark.rare(1)]
 
 
 def test_a_new_world_writable_volume_is_left_unchanged(docker_under_test: DockerUnderTest) -> None:

@@ -19,7 +19,7 @@ from tests.containers.engine_fixtures import deploy
 from tests.fakes.states import pack_state, unpack_state
 from tests.waiting import wait_until
 
-pytestmark = [pytest.mark.docker, pytest.mark.one_database]
+pytestmark = [pytest.mark.docker, pytest.mark.one_database, pytest.mark.rare(1)]
 
 KEPT = {"memory": "what it knows"}
 

@@ -18,7 +18,7 @@ from tests.containers.docker_under_test import DockerUnderTest
 from tests.containers.engine_fixtures import deploy
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.docker
+pytestmark = [pytest.mark.docker, pytest.mark.rare(1)]
 
 
 def begin_and_give_up_waiting(

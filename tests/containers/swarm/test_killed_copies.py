@@ -7,9 +7,10 @@ import pytest
 
 from containers.docker_api.client import DockerClient
 from containers.hardening import COPY
-from containers.identity import own_labels
+from containers.identity import helper_labels, own_labels
 from containers.swarm.states.copy_jobs import CopyJobs
 from containers.swarm.states.copy_programs import LABEL
+from containers.swarm.tasks.job_containers import MEASURES
 from containers.swarm.tasks.service_spec import COPIED_ON_LABEL
 from containers.vocabulary import PROJECT_LABEL
 from tests.containers.engine_fixtures import deploy
@@ -113,6 +114,27 @@ def test_an_agent_is_removed_with_the_copy_and_the_job_of_a_killed_process(kept:
     kill_after(kept, keep, "create_service_from")
     kept.engine.remove(kept.key, volumes=True)
     assert (jobs(kept), kept.volumes(kept.name), kept.client.configs()) == ([], set(), [])
+
+
+@pytest.mark.parametrize("label", [LABEL, MEASURES])
+def test_a_job_container_that_its_node_creates_late_does_not_keep_the_memory(
+    kept: SwarmUnderTest, monkeypatch: pytest.MonkeyPatch, label: str
+) -> None:
+    """As of a job that is removed before its container is made, on a busy node."""
+    real, labels = DockerClient.remove_volume, helper_labels(label)
+    mounts = {"Mounts": [{"Type": "volume", "Source": f"{kept.name}-data", "Target": "/state"}]}
+    late: list[str] = []
+
+    def create_first(client: DockerClient, volume: str) -> None:
+        if not late:
+            made = kept.client.create_container(kept.image, labels=labels, host_config=mounts)
+            late.append(made["Id"])
+        real(client, volume)
+
+    monkeypatch.setattr(DockerClient, "remove_volume", create_first)
+    kept.engine.remove(kept.key, volumes=True)
+    assert kept.volumes(kept.name) == set()
+    assert not kept.client.containers(all=True, filters={"id": late})
 
 
 def test_an_agent_keeps_running_when_its_copy_is_dropped_and_may_run_anywhere_again(kept: SwarmUnderTest) -> None:

@@ -15,7 +15,6 @@ import pytest
 from django.conf import settings
 from django.test import override_settings
 
-from containers import get_engine
 from containers.docker_api.building.image_build import GATEWAY
 from containers.firewall.node_script import CONFIG
 from containers.gateway.vocabulary import PORT
@@ -56,7 +55,6 @@ class Fleet:
     @contextmanager
     def open(self, monkeypatch: pytest.MonkeyPatch) -> Iterator["Fleet"]:
         """The engine of the services, and the fake servers in the network between the nodes."""
-        monkeypatch.setattr(get_engine, "_load", lambda _: self.swarm.engine)
         monkeypatch.setattr("containers.gateway.tls_transport.open_socket", self.cluster.open_socket)
         hub = self.cluster._hub.sockets
         with self.swarm.settings(monkeypatch):
