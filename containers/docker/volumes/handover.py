@@ -106,26 +106,31 @@ class Handover:
             self._remove(helper_id)  # the image has no shell
             return
         while self._lookup.read(helper_id) is not None:
-            if time.monotonic() >= self._until:
-                message = "What the agent keeps is still being handed to its user. Try again in a minute."
-                raise EngineUnavailableError(message)
-            time.sleep(_PAUSE)
+            self._pause()
+
+    def _pause(self) -> None:
+        if time.monotonic() >= self._until:
+            message = "What the agent keeps is still being handed to its user. Try again in a minute."
+            raise EngineUnavailableError(message)
+        time.sleep(_PAUSE)
 
     def _make_helper(self) -> str:
         """Returns the helper container: a new one, or one that another deploy has created and that may be at work."""
         payload = handover_payload(
             self._spec, self._user, volume=self._volume(), runtime=settings.BERTH_CONTAINER_RUNTIME
         )
-        for _ in range(_ATTEMPTS):
+        while True:
             with suppress(NameTakenError, ConflictError), self._connection.call() as client, understand_answer():
                 return str(client.create_container_from_config(payload, self._name)["Id"])
             found = self._lookup.look_up(self._name)
             if found is not None and found.labels.get(HANDOVER_LABEL) == payload["Labels"][HANDOVER_LABEL]:
                 return found.container_id
-            if found is not None and _is_of(found, self._spec.name):
+            if found is not None and not _is_of(found, self._spec.name):
+                message = f"A container that is not ours is called {self._name}. Remove or rename it."
+                raise EngineRefusedError(message)
+            if found is not None:
                 self._remove(found.container_id)
-        message = f"A container that is not ours is called {self._name}. Remove or rename it."
-        raise EngineRefusedError(message)
+            self._pause()  # a name is taken before its container can be found, and after it cannot be any more
 
     def _volume(self) -> str:
         return self._lookup.find_data_volume(self._spec.key) or data_volume(self._spec.name)

@@ -15,11 +15,14 @@ from containers.identity import is_our_helper
 from containers.outbound.call_limits import seconds_left, time_of_its_own
 from containers.swarm.nodes.nodes import Node, list_nodes
 from containers.swarm.states.copy_programs import LABEL, LACKS_PROGRAMS, OF_LABEL, OUT_OF_TIME
-from containers.swarm.tasks.tasks import Run, read_run
+from containers.swarm.tasks.tasks import UNPLACED, Run, read_run
 
 LIMIT, OVERHEAD, LOOK, CLEANING = 60.0, 5.0, 1.0, 5.0
 """Seconds for a job if its caller has no limit, for starting it and noticing its end, for a last look, and for removing
 it."""
+
+BEGINS_WITHIN = 10
+"""Seconds that a job of a killed process has for its node to create its container before it is removed."""
 
 OVER_AFTER = timedelta(minutes=5)
 """The age at which a job has ended by its own time limit, even if its node cannot say so any more. The managers' clock
@@ -64,6 +67,8 @@ class CopyJobs:
         chosen = {"label": [f"{LABEL}={settings.BERTH_INSTANCE}", f"{OF_LABEL}={key}"]}
         with self._connection.call() as client, understand_answer():
             rows = [row for row in client.services(filters=chosen) if is_our_helper(row["Spec"]["Labels"], LABEL)]
+        if rows:
+            self._let_begin(chosen, len(rows))
         for row in rows:
             self._remove(str(row["ID"]))
         until = time.monotonic() + time_for_job()
@@ -75,6 +80,19 @@ class CopyJobs:
             if left <= lost or time.monotonic() >= until:
                 names = [node.name for node in list_nodes(self._connection) if node.node_id in left]
                 raise EngineUnavailableError(STILL_COPIES.format(", ".join(names)[:80]))
+            time.sleep(_ASK_EVERY)
+
+    def _let_begin(self, chosen: Mapping[str, Sequence[str]], jobs: int) -> None:
+        """Waits until these jobs run, have ended, or cannot begin.
+
+        A node that prepares a job's container when the job is removed goes on and creates the job's volumes, perhaps
+        after we have removed them.
+        """
+        until = time.monotonic() + min(BEGINS_WITHIN, time_for_job())
+        while time.monotonic() < until:
+            runs, lost = self._read_runs(chosen), self._lost()
+            if len(runs) >= jobs and not any(_may_begin(run) and run.node not in lost for run in runs):
+                return
             time.sleep(_ASK_EVERY)
 
     def _await(self, job: str, node: Node) -> Ended:
@@ -95,6 +113,10 @@ class CopyJobs:
     def _remove(self, job: str) -> None:
         with suppress(MissingError), self._connection.call() as client:
             client.remove_service(job)
+
+
+def _may_begin(run: Run) -> bool:
+    return not (run.has_ended or run.state == "running" or (run.state in UNPLACED and run.error))
 
 
 def _is_over(run: Run) -> bool:

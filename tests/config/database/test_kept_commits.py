@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from django.conf import settings
 from django.db.utils import OperationalError
 
 from config.database.sqlite.base import DatabaseWrapper
@@ -23,9 +22,9 @@ def database(tmp_path: Path) -> DatabaseWrapper:
 
 @pytest.fixture
 def written(tmp_path: Path) -> Iterator[Path]:
-    """The log of a database in which something was committed, with this service's settings for SQLite."""
+    """The log of a database in which something was committed, in the journal mode of this service."""
     connection = sqlite3.connect(tmp_path / "db.sqlite3")
-    connection.executescript(settings.DATABASES["default"]["OPTIONS"]["init_command"] + "CREATE TABLE t (a);")
+    connection.executescript("PRAGMA journal_mode=WAL; CREATE TABLE t (a);")
     yield tmp_path / "db.sqlite3-wal"
     connection.close()
 

@@ -72,6 +72,24 @@ def test_a_later_deploy_waits_for_the_running_handover(old: DockerUnderTest, mon
     assert helpers(old) == []
 
 
+def test_a_container_that_cannot_be_found_yet_is_awaited(old: DockerUnderTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine reserves a name before a container of it can be found."""
+    helper = begin_and_give_up_waiting(old, monkeypatch)
+    look_up, unseen = Lookup.look_up, [None] * 5
+
+    def find_late(lookup: Lookup, name_or_id: str) -> Any:
+        if name_or_id == f"{old.name}-handover":
+            if unseen:
+                return unseen.pop()
+            old.run("touch", "/go", name=helper)
+        return look_up(lookup, name_or_id)
+
+    monkeypatch.setattr(Lookup, "look_up", find_late)
+    deploy(old, generation=2, user=USER)
+    assert unseen == []
+    assert set(everything_in_data(old).values()) == {(USER, USER)}
+
+
 SOME_FILES = "cd /data && find . -maxdepth 1 -name 'file-*' -exec chown -h {0}:{0} {{{{}}}} + && chown -hR {0} deep/d/d"
 
 

@@ -11,6 +11,7 @@ from containers.swarm.gateway.payload import LABEL as GATEWAY_LABEL
 from containers.swarm.gateway.payload import NODE_LABEL
 from containers.swarm.nodes.nodes import list_nodes
 from containers.swarm.notes.copied_states import SHARED, CopiedStates
+from containers.swarm.states.copy_jobs import CopyJobs
 from containers.swarm.states.copy_programs import DROP, KEEP, LACKS_PROGRAMS, RETURN, TOO_LARGE, job_payload
 from tests.containers.swarm.copying import AWAY, KEY, LABELS, CopyingManager, copies, copying_swarm
 from tests.containers.swarm.test_copies import FOLDERS, give_back, keep, notes
@@ -55,6 +56,37 @@ def test_a_job_on_a_lost_node_holds_a_start_only_if_all_nodes_share_the_state(sw
     CopiedStates(Connection()).begin(KEY, SHARED, "i")
     with override_settings(**FOLDERS):
         assert found.before_start(KEY) is not None, "It began long ago, by any clock."
+
+
+@pytest.mark.parametrize(
+    ("state", "error", "waits"),
+    [("new", "", True), ("pending", "", True), ("pending", "no suitable node", False)]
+    + [(state, "", True) for state in ("assigned", "accepted", "preparing", "ready", "starting")]
+    + [(state, "", False) for state in ("running", "complete", "failed", "rejected")],
+)
+def test_a_job_is_removed_once_its_node_no_longer_prepares_it(
+    swarm: CopyingManager, monkeypatch: pytest.MonkeyPatch, state: str, error: str, waits: bool
+) -> None:
+    """Otherwise the node would create its volumes after they were removed."""
+    swarm.stalls = True
+    with monkeypatch.context() as patch:
+        patch.setattr(CopyJobs, "_remove", lambda *_: None)
+        patch.setattr(CopyJobs, "_await", lambda *_: pytest.fail("killed"))
+        with pytest.raises(pytest.fail.Exception):
+            keep()
+    status = swarm.rows["tasks"][-1]["Status"]
+    status |= {"State": state, "Err": error}
+    rounds: list[int] = []
+
+    def look(_: float) -> None:
+        rounds.append(len(swarm.jobs))
+        if len(rounds) == 3:
+            status["State"] = "running"
+
+    monkeypatch.setattr("containers.swarm.states.copy_jobs.time.sleep", look)
+    copies().before_start(KEY)
+    assert rounds == [1, 1, 1] * waits
+    assert swarm.jobs == []
 
 
 def test_the_gateway_s_image_copies_before_the_agent_s(swarm: CopyingManager) -> None:
