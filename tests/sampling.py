@@ -3,8 +3,8 @@
 `@pytest.mark.sampled(3)` runs one in three of the cases of a parametrized test. Which ones depends on nothing but their
 names and on `--sample-seed`, which the head of the output tells, so it is the same everywhere. Where a case has several
 parameters, each value of each of them is in the sample. Where the databases are tested side by side, which is the whole
-test command, half as many are run (`SPARSER`), half of any other family of four cases or more, a third from eight on,
-and a fifth from 24 on (`LARGE`); in tests/security only half from 24 on; all of those of which
+test command, half as many are run (`SPARSER`), half of any other family of four cases or more, a quarter from eight on,
+and an eighth from 24 on (`LARGE`); in tests/security only half from 24 on; all of those of which
 `@pytest.mark.every_case` says that each case is one of its own.
 
 On the second database (`--only-database`) a quarter is run of what the first one runs of every family, and of the tests
@@ -37,10 +37,10 @@ Case = TypeVar("Case")
 ON_THE_SECOND_DATABASE = 4
 """One in this many cases of a family that has as many, and of all tests without parameters."""
 
-EXAMPLES = 30
+EXAMPLES = 20
 """The examples that Hypothesis draws for one run, if a test sets no number."""
 
-LARGE = {24: 5, 8: 3, 4: 2}
+LARGE = {24: 8, 8: 4, 4: 2}
 """One in how many cases of a family is enough for one run, by the number of its cases. The next commit takes others."""
 
 LARGE_IN_SECURITY = {24: 2}

@@ -63,6 +63,7 @@ def _nobody_is_throttled(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None
     UserFactory.create(admin=True)
 
 
+@pytest.mark.rare(1)
 @pytest.mark.either_database
 @pytest.mark.parametrize("door", DOORS)
 def test_no_address_breaks_a_door(door: str) -> None:

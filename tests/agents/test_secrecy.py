@@ -21,6 +21,7 @@ def assert_silent(agent: Agent, directory: Path) -> None:
         assert "canary" not in text.replace("canary_bot", "")
 
 
+@pytest.mark.rare(1)
 @pytest.mark.parametrize("prefix", ["sk-", "sk-or-", "sk-ant-"])
 def test_the_debug_log_of_a_whole_run_has_no_credential(
     agent: Agent, provider: FakeProvider, telegram: FakeTelegram, token: str, prefix: str, ask: Callable[..., str]

@@ -33,6 +33,7 @@ LISTS = (
 OURS = ("accounts/user/invite", "projects/agenttype/assistant/settings", "projects/agenttype/assistant/settings/edit")
 
 
+@pytest.mark.rare(1)
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 def test_every_page_of_the_admin_fits_its_screen(
     page: Page, alice: User, ada: User, sign_in: Callable[[User], None], width: int, scheme: str

@@ -30,6 +30,7 @@ def viewer(
     return Viewer(page, complaints, live_server.url, pytestconfig.getoption("--pictures"))
 
 
+@pytest.mark.rare(1)
 @pytest.mark.parametrize("make", [worlds.make_full, lambda _: worlds.make_empty()], ids=["full", "empty"])
 def test_no_page_has_a_fault(viewer: Viewer, engine: MemoryEngine, make: Any, some: Some) -> None:
     world = make(engine)

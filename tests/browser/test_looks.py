@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import Page
 
 from accounts.models import User
 
 
+@pytest.mark.rare(1)
 def test_a_new_key_fits_its_screen(
     page: Page, alice: User, sign_in: Callable[[User], None], look: Callable[[str], None]
 ) -> None:

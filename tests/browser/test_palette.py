@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.project_pages import deploy_by_form, tab_to
@@ -14,6 +15,7 @@ def wait_until_it_listens(page: Page) -> None:
     expect(page.locator("#open-palette")).to_be_visible()
 
 
+@pytest.mark.rare(1)
 def test_the_keyboard_alone_leads_everywhere(home: Page, engine: MemoryEngine) -> None:
     deploy_by_form(home)
     keys, search, where = home.keyboard, home.get_by_label("Search", exact=True), home.get_by_label("Where to")

@@ -6,6 +6,7 @@ The pictures go to BERTH_TEST_PICTURES, where that is set.
 import re
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
@@ -35,6 +36,7 @@ def _set_up(page: Page, phone: Phone) -> list[str]:
     return page.locator("#recovery-codes").inner_text().split()
 
 
+@pytest.mark.rare(1)
 def test_from_setting_up_to_turning_off(
     page: Page, context: BrowserContext, alice: User, sign_in: SignIn, phone: Phone
 ) -> None:
@@ -106,6 +108,7 @@ def test_the_admin_asks_for_it_too(page: Page, ada: User, phone: Phone) -> None:
     expect(page).to_have_url(re.compile(r"/admin/accounts/user/$"))
 
 
+@pytest.mark.rare(1)
 def test_every_page_fits_its_screen(
     page: Page, alice: User, sign_in: SignIn, phone: Phone, look: Callable[[str], None]
 ) -> None:

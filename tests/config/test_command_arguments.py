@@ -51,6 +51,7 @@ def kept_files(data: Path) -> dict[str, str]:
     return {path.name: hashlib.sha256(path.read_bytes()[:16]).hexdigest() for path in paths}
 
 
+@pytest.mark.rare(1)
 def test_a_bad_argument_is_a_sentence_and_costs_nothing(
     environment: dict[str, str], tmp_path: Path, some: Some
 ) -> None:
@@ -70,6 +71,7 @@ def test_a_bad_argument_is_a_sentence_and_costs_nothing(
     assert kept_files(tmp_path / "var") == before
 
 
+@pytest.mark.rare(1)
 def test_a_damaged_database_is_a_sentence(environment: dict[str, str], tmp_path: Path) -> None:
     for path in (tmp_path / "var").glob("berth.sqlite3*"):
         path.unlink()

@@ -42,6 +42,7 @@ def cases(data: Path, some: Some) -> list[tuple[list[str], int]]:
     ]
 
 
+@pytest.mark.rare(1)
 def test_ctrl_c_is_one_sentence(environment: dict[str, str], tmp_path: Path, some: Some) -> None:
     chosen = cases(tmp_path / "var", some)
     own_network = ["unshare", "--net"] if os.geteuid() == 0 else []  # commands set firewall rules in it

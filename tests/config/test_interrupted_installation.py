@@ -79,6 +79,7 @@ HALFWAY: dict[str, tuple[str, str]] = {
 }
 
 
+@pytest.mark.rare(1)
 @pytest.mark.every_case
 @pytest.mark.parametrize("is_new", [True, False])
 @pytest.mark.parametrize("case", HALFWAY)

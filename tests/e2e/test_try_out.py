@@ -12,6 +12,7 @@ from tests.paths import ROOT
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(600), pytest.mark.rare(2)]
 
 
+@pytest.mark.rare(1)
 def test_it_prints_the_answer_of_a_real_agent_and_leaves_nothing_behind() -> None:
     command = [sys.executable, "-m", "tests.try_out", "--say", "Is the tide in?"]
     by_hand = {name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}  # pytest sets it

@@ -19,6 +19,7 @@ def test_each_entrance_opens_with_its_credential(live: Credentials) -> None:
         assert len(shut) == (1 if door == "code" else 0), door
 
 
+@pytest.mark.rare(1)
 @pytest.mark.one_database
 def test_no_value_of_the_database_opens_an_entrance(live: Credentials, some: Some) -> None:
     """Every value of every column, as it is, decoded, and in its parts.

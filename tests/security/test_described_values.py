@@ -80,6 +80,7 @@ def cases_of_queries(operations: list[Operation]) -> Iterator[tuple[Operation, s
                 yield operation, name, value
 
 
+@pytest.mark.rare(1)
 def test_no_value_of_a_query_breaks_an_operation(send: Sender, some: Some) -> None:
     """Operations that are not reads are sent without their body, which most of them need,
     so they are always refused."""
@@ -115,6 +116,7 @@ def test_no_name_in_a_query_breaks_an_operation(send: Sender, some: Some) -> Non
     assert send.wrong == []
 
 
+@pytest.mark.rare(1)
 def test_no_value_of_a_header_breaks_an_operation(send: Sender, some: Some) -> None:
     cases = [
         (operation, name, value)
@@ -135,6 +137,7 @@ def test_no_value_of_a_header_breaks_an_operation(send: Sender, some: Some) -> N
     assert send.wrong == []
 
 
+@pytest.mark.rare(1)
 def test_no_value_of_a_field_breaks_an_operation(send: Sender, some: Some) -> None:
     cases = [
         (operation, path, make)

@@ -63,6 +63,7 @@ def logged(caplog: pytest.LogCaptureFixture) -> Callable[[], str]:
     return read
 
 
+@pytest.mark.rare(1)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", SECRETS)
 def test_no_credential_in_a_url_is_logged(alice: User, logged: Callable[[], str], name: str, way: str) -> None:

@@ -98,6 +98,7 @@ def test_an_open_stream_ends_as_soon_as_its_token_is_revoked(
     assert not LongRequest.objects.exists()
 
 
+@pytest.mark.rare(1)
 def test_no_page_answers_a_session_ended_during_the_request(
     service: PopulatedService, monkeypatch: pytest.MonkeyPatch, some: Some
 ) -> None:

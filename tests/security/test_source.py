@@ -72,6 +72,7 @@ def test_programs_are_started_in_one_module_only() -> None:
     assert files_with(PROGRAMS) == MAY_START_PROGRAMS
 
 
+@pytest.mark.rare(1)
 def test_no_secret_comes_from_a_predictable_generator() -> None:
     assert files_with({"random"}) == set()
     assert files_with({"secrets"})

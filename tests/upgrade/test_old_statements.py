@@ -84,6 +84,7 @@ def begun(upgrade: Upgrade) -> Iterator[None]:
         assert "done" not in upgrade.said
 
 
+@pytest.mark.rare(1)
 def test_nothing_fails_while_this_version_migrates(upgrade: Upgrade) -> None:
     begin_requests(upgrade)
     upgrade.wait_for_rounds()

@@ -121,6 +121,7 @@ def test_counters_that_no_longer_count_are_cleared_away(call: Call, alice: User)
     assert not LoginCounter.objects.exists()
 
 
+@pytest.mark.rare(1)
 @pytest.mark.django_db(transaction=True)
 def test_a_successful_sign_in_locks_out_no_simultaneous_one(alice: User) -> None:
     together = threading.Barrier(8)

@@ -116,6 +116,7 @@ def server(settings: Any) -> Iterator[SmtpServer]:
         yield found
 
 
+@pytest.mark.rare(1)
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_no_mail_is_lost_and_a_second_copy_is_recognisable(fault: str, alice: User, server: SmtpServer) -> None:

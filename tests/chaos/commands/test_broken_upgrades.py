@@ -50,6 +50,7 @@ def migrate_and_count() -> tuple[int, int]:
     return len(asked), sum(not each.lstrip().startswith(READS) for each in asked)
 
 
+@pytest.mark.rare(1)
 def test_a_broken_upgrade_can_be_repeated(
     rewinding: Rewinding, engine: MemoryEngine, some: Some, is_long: bool
 ) -> None:

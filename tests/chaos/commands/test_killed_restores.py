@@ -40,6 +40,7 @@ def restore(folder: Path, *options: str) -> str:
     return output.getvalue()
 
 
+@pytest.mark.rare(1)
 def test_a_killed_restore_can_be_repeated(folder: Path, settings: Settings, is_long: bool) -> None:
     """The database is either the old one or the new one, complete; there is nothing in between."""
     fill_every_table()

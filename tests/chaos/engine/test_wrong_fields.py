@@ -125,6 +125,7 @@ def misread(kind: str, answer: Any, read: Callable[[Any], object]) -> Iterator[t
                 yield kind, place, name
 
 
+@pytest.mark.rare(1)
 def test_no_wrong_field_makes_a_status_wrong(
     proxy: RewritingDocker,
     real_engine: Callable[[str], None],

@@ -47,6 +47,7 @@ def test_several_servers_and_a_real_engine_keep_to_one_operation_at_a_time(
     assert_one_at_a_time(site.history())
 
 
+@pytest.mark.rare(1)
 def test_several_servers_create_one_container_for_one_key(
     is_long: bool, site: Site, docker_instance: DockerInstance
 ) -> None:

@@ -121,6 +121,7 @@ def commands(service: PopulatedService) -> dict[str, Any]:
     }
 
 
+@pytest.mark.rare(1)
 @pytest.mark.parametrize(
     "error",
     [OperationalError("gone"), InterfaceError("connection already closed"), InternalError("read-only")],

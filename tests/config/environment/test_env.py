@@ -166,6 +166,7 @@ def test_options_of_a_volume_need_a_driver(check: Check, driver: str, code: int)
     assert ("BERTH_SWARM_VOLUME_DRIVER" in result.stderr) == bool(code)
 
 
+@pytest.mark.rare(1)
 def test_an_argument_that_is_not_utf_8_is_refused_in_a_sentence(tmp_path: Path) -> None:
     variables = {"BERTH_DATA_DIR": str(tmp_path), "PATH": os.environ["PATH"]}
     command: list[str | bytes] = [sys.executable, "manage.py", "quarantine", "log", b"\xff"]

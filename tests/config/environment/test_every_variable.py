@@ -64,6 +64,7 @@ def test_every_variable_has_values_that_work_and_values_that_cannot() -> None:
     assert sorted(VALUES) == VARIABLES
 
 
+@pytest.mark.rare(1)
 def test_every_hostile_value_is_accepted_or_refused_in_one_sentence(tmp_path: Path, some: Some) -> None:
     cases = some([(name, value) for name in VARIABLES for value in HOSTILE], one_in=7)
     answers = try_values(tmp_path, cases)
@@ -71,11 +72,13 @@ def test_every_hostile_value_is_accepted_or_refused_in_one_sentence(tmp_path: Pa
     assert len([answer for answer in answers if answer[2]]) > len(answers) // 4
 
 
+@pytest.mark.rare(1)
 def test_values_that_work_are_accepted(tmp_path: Path) -> None:
     cases = [(name, value) for name, (taken, _) in VALUES.items() for value in taken]
     assert [answer for answer in try_values(tmp_path, cases) if answer[2]] == []
 
 
+@pytest.mark.rare(1)
 def test_values_that_cannot_work_are_refused_in_one_sentence(tmp_path: Path, some: Some) -> None:
     cases = [(name, value) for name, (_, refused) in VALUES.items() for value in [*refused, NOT_TEXT]]
     answers = try_values(tmp_path, some(cases, one_in=4))

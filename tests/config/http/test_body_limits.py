@@ -17,6 +17,7 @@ MULTIPART = "multipart/form-data; boundary=b"
 ROUTES = [*every_route(), "/nothing"]
 
 
+@pytest.mark.rare(1)
 @pytest.mark.django_db
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "GET"])
 def test_a_body_over_the_limit_is_a_413_everywhere(client: Client, method: str) -> None:

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 from tests.paths import ROOT
 
 BURST = """
@@ -44,9 +46,11 @@ def kept(*arguments: str) -> int:
     return int(done.stdout)
 
 
+@pytest.mark.rare(1)
 def test_checked_passwords_leave_no_memory_with_the_threads() -> None:
     assert kept("return") < 19
 
 
+@pytest.mark.rare(1)
 def test_without_that_the_threads_would_keep_it() -> None:
     assert kept() > 19

@@ -38,6 +38,7 @@ def run(router: Router, script: str) -> str:
 
 @pytest.mark.docker
 @can_filter
+@pytest.mark.rare(1)
 def test_no_packet_leaves_a_bridge_until_its_rules_are_set(router: Router) -> None:
     assert reached(router) == {PUBLIC, PRIVATE, PUBLIC_6}
     run(router, SCRIPT)

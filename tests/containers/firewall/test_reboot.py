@@ -36,6 +36,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
         yield made
 
 
+@pytest.mark.rare(1)
 def test_agents_that_the_engine_starts_reach_nothing_until_the_rules_are_set(machine: Machine) -> None:
     make_iptables_image(machine.client)
     with override_settings(BERTH_BOOT_FIREWALL="on"):

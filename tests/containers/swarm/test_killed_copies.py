@@ -157,6 +157,7 @@ def constraints(under_test: SwarmUnderTest) -> list[str]:
     return list((template.get("Placement") or {}).get("Constraints") or [])
 
 
+@pytest.mark.rare(1)
 def test_modes_owners_and_links_come_back(kept: SwarmUnderTest) -> None:
     make = "cd /data && mkdir -m 700 a && echo x >a/b && chmod 000 a/b && chmod 500 a && ln -s /etc/passwd c"
     show = "cd /data && stat -c '%n %a %u %g' memory a . && stat -c '%N' c && chmod 700 a && stat -c '%n %a %u %Y' a/b"

@@ -17,6 +17,7 @@ pytestmark = [pytest.mark.docker, pytest.mark.one_database]
 MOST = {"create": 10, "stop": 3, "stop again": 5, "start": 13, "start again": 3, "restart": 15, "delete": 13}
 
 
+@pytest.mark.rare(1)
 def test_each_command_makes_only_the_necessary_engine_calls(
     api: APIClient,
     docker_under_test: DockerUnderTest,  # noqa: F811 - the fixture

@@ -70,6 +70,7 @@ def client(api: APIClient, monkeypatch: pytest.MonkeyPatch) -> APIClient:
     return api
 
 
+@pytest.mark.rare(1)
 @pytest.mark.parametrize("headers", [{}, {"idempotency-key": "k"}], ids=["without a key", "with a key"])
 def test_a_creation_that_the_database_fails_can_be_repeated(
     client: APIClient, body: dict[str, Any], engine: MemoryEngine, some: Some, headers: dict[str, str]

@@ -39,6 +39,7 @@ def test_a_schema_that_cannot_be_applied_is_no_500(api: APIClient, schema_of_sta
     assert codes_of(answer) == {("settings", "broken_schema")}
 
 
+@pytest.mark.rare(1)
 @pytest.mark.one_database("postgresql")
 def test_staff_can_keep_no_schema_that_a_database_cannot(ada: Any, some: Some) -> None:
     """The admin's form for an agent type, with every value as the schema or inside of one, or both with `--whole`."""

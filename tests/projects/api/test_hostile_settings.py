@@ -94,6 +94,7 @@ def test_no_setting_breaks_a_change(
     others_are_cared_for()
 
 
+@pytest.mark.rare(1)
 @pytest.mark.one_database("postgresql")
 @pytest.mark.sampled(2)
 @pytest.mark.usefixtures("schema")
@@ -111,6 +112,7 @@ def test_no_name_of_a_setting_breaks_anything(
     others_are_cared_for()
 
 
+@pytest.mark.rare(1)
 @pytest.mark.sampled(2)
 @pytest.mark.one_database("postgresql")
 @pytest.mark.usefixtures("schema")

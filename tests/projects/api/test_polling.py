@@ -38,6 +38,7 @@ def shortcuts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
     polled_list._memory.clear()
 
 
+@pytest.mark.rare(1)
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(2))
 def test_only_an_unchanged_answer_is_a_304(

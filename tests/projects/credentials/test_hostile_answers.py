@@ -71,6 +71,7 @@ def warning_codes(answer: Any) -> set[str]:
     return {warning.partition(":")[0] for warning in answer.json()["warnings"]}
 
 
+@pytest.mark.rare(1)
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("route", ROUTES)
 @pytest.mark.parametrize("shape", SHAPES)

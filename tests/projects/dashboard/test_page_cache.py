@@ -63,6 +63,7 @@ class Page:
         return set(told)
 
 
+@pytest.mark.rare(1)
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", range(4))
 def test_every_change_reaches_the_project_page(

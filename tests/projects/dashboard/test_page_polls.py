@@ -168,6 +168,7 @@ def test_a_session_of_another_user_gives_no_access(opened: Any, bob: User, answe
     assert not answered
 
 
+@pytest.mark.rare(1)
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("seed", range(2))
 def test_every_change_reaches_the_page(

@@ -44,6 +44,7 @@ def note(project_id: Any, owner: User, at: Any) -> None:
     Event.objects.create(project_id=project_id, owner_id=owner.pk, at=at, **told)
 
 
+@pytest.mark.rare(1)
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(4))
 def test_every_change_reaches_the_list(

@@ -39,6 +39,7 @@ def test_anything_but_a_public_host_name_is_refused(written: str) -> None:
         read_hosts(f"api.example.com\n{written}")
 
 
+@pytest.mark.rare(1)
 def test_invisible_characters_are_refused() -> None:
     """Except for the end of a line."""
     taken = [

@@ -93,6 +93,7 @@ def test_following_the_page_literally_creates_a_type_that_answers(
     assert MEASURED.sub("…", printed) == MEASURED.sub("…", block("text"))
 
 
+@pytest.mark.rare(1)
 def test_an_image_that_breaks_the_contract_gets_each_error(db: None, image_of: Callable[..., str]) -> None:
     image = image_of(UNRULY, "LABEL berth.agent.contract=1", "VOLUME /more")
     AgentType.objects.create(slug="unruly", title="Unruly", image=image, needs_api_key=False, min_memory_mb=32)

@@ -94,6 +94,7 @@ def put(answer: Any, place: tuple[Any, ...], value: str) -> bytes:
 PLACES = [(kind, place) for kind, (answer, _) in READERS.items() for place in find_places(answer)]
 
 
+@pytest.mark.rare(1)
 @pytest.mark.every_case
 @pytest.mark.either_database
 @pytest.mark.django_db

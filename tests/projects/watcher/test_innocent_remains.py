@@ -83,6 +83,7 @@ def assert_all_is_accounted_for(engine: MemoryEngine) -> None:
     assert not [each for each in engine.containers.values() if each.key not in keys and each.is_up]
 
 
+@pytest.mark.rare(1)
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_no_killed_operation_holds_the_mending(

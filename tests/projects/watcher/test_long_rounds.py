@@ -87,6 +87,7 @@ class Rounds:
         self.finished.append(now)
 
 
+@pytest.mark.rare(1)
 @pytest.mark.parametrize("second", LENGTHS)
 @pytest.mark.parametrize("first", LENGTHS)
 def test_a_round_of_any_length_is_finished_and_another_watcher_takes_over_after_the_end_of_the_leader(

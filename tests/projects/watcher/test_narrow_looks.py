@@ -37,6 +37,7 @@ def template(deploy: Callable[..., Project]) -> Project:
     return Project.objects.select_related("owner", "plan", "agent_type").get(pk=found.pk)
 
 
+@pytest.mark.rare(1)
 def test_rows_skipped_by_a_narrow_round_need_nothing(template: Project, engine: MemoryEngine) -> None:
     """Every state of a row with every state of a container. All other cells are processed in every round."""
     now = clock.now()
@@ -119,6 +120,7 @@ def look(engine: MemoryEngine, keys: set[str], *, narrow: bool) -> dict[str, Any
     return {"rows": rows, "events": events, "acts": acts, "told": told}
 
 
+@pytest.mark.rare(1)
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(3))
 def test_a_narrow_round_has_the_same_effect_as_a_full_one(

@@ -54,6 +54,7 @@ def change_order(chance: random.Random, events: list[EngineEvent]) -> list[Engin
     return some
 
 
+@pytest.mark.rare(1)
 @pytest.mark.every_case
 @pytest.mark.parametrize("number", range(30))
 def test_no_false_event_makes_a_status_wrong(

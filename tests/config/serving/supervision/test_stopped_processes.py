@@ -145,6 +145,7 @@ def test_readiness_and_the_admin_say_whether_the_watcher_works(
     assert ("The watcher does nothing since" in page) == (not works)
 
 
+@pytest.mark.rare(1)
 def test_stopped_processes_are_replaced_or_done_without(served: Served) -> None:
     served.wait_until_up()
     watcher, worker = served.watcher, min(children_of(served.web))
