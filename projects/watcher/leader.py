@@ -117,6 +117,12 @@ def _renew(holder: str) -> bool:
     return bool(mine.update(lease_until=clock.now() + lifecycle.LEASE))
 
 
+def displace(holder: str, heartbeat_at: datetime | None, *, by: str) -> bool:
+    """Takes the lease from this leader if it has written no heartbeat since. Returns whether `by` has it."""
+    still = Watch.objects.filter(instance=settings.BERTH_INSTANCE, holder=holder, heartbeat_at=heartbeat_at)
+    return bool(still.update(holder=by, lease_until=clock.now() + lifecycle.LEASE))
+
+
 def is_leader(holder: str) -> bool:
     """Returns whether `holder` has the lease. Neither takes nor renews it."""
     now = clock.now()

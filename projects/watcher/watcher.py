@@ -36,6 +36,7 @@ from projects.watcher.reconcile.report_inspections import ReportInspections
 from projects.watcher.reconcile.round import Round
 from projects.watcher.reconcile.spot_checks import SpotChecks
 from projects.watcher.reports import Reports
+from projects.watcher.succession import Succession
 from projects.watcher.upkeep.bot_claims import BotClaims
 from projects.watcher.upkeep.chores import do_chores
 from projects.watcher.upkeep.disk import Disks
@@ -69,6 +70,7 @@ class Watcher:
         self._volumes_again_at = self._compare_again_at = 0.0
         self._ends, self._retention = RunEnds(), Retention()
         self._leadership, self._protection = Leadership(self.name, self._pulse.expect), Protection(self._pulse)
+        self._succession = Succession(self.name, self._leadership, self._pulse)
         self._background = Background(self._pulse, self._leadership.is_elsewhere)
         leads = self._leadership.is_held
         self._spot_checks = SpotChecks(self._changed.add, self._pulse, self._ends)
@@ -136,7 +138,7 @@ class Watcher:
     def _look(self) -> None:
         close_old_connections()
         self._may_look = False
-        leads = self._leadership.take(become_leader)
+        leads = self._leadership.take(become_leader) or self._succession.step()
         self._changed.ignore(all_that_comes=not leads)
         if not leads:
             self._follow_nothing()

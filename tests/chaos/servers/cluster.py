@@ -42,6 +42,7 @@ class Cluster:
         key = self._prepare(folder)
         self.machines = [Machine(f"web-{number}", folder, self.environment) for number in (1, 2)]
         for machine in self.machines:
+            self._closing.callback(machine.docker.close)
             self._closing.callback(machine.kill)
         ports = [each.port for each in self.machines]
         self.nginx = Nginx(folder, servers=ports, authority=make_authority(folder))
@@ -118,8 +119,23 @@ class Cluster:
             self._wait_for_leader([other])
         finally:
             frozen.thaw()
+        self._assert_leads_on(other)
+
+    def blind_leader(self) -> None:
+        """The engine that it asks goes away, and comes back when another one leads, which asks it in another way."""
+        blind = self._wait_for_leader(self.machines)
+        [other] = [each for each in self.machines if each is not blind]
+        blind.docker.break_("refuse")
+        blind.docker.cut_streams()
+        try:
+            self._wait_for_leader([other])
+        finally:
+            blind.docker.heal()
+        self._assert_leads_on(other)
+
+    def _assert_leads_on(self, other: Machine) -> None:
         seen = set()
-        until = time.monotonic() + 4.0  # two rounds of the one that was frozen
+        until = time.monotonic() + 4.0  # two rounds of the former leader
         while time.monotonic() < until:
             seen.add(self.rows("SELECT holder FROM projects_watch")[0][0].partition(" ")[0])
             time.sleep(0.05)

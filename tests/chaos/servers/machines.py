@@ -15,6 +15,7 @@ from tests.certificates import Authority
 from tests.chaos.database.postgres import PrivatePostgres
 from tests.chaos.docker_instance import DockerInstance
 from tests.config.serving.served import children_of, is_alive
+from tests.fakes.faulty_docker import FaultyDocker
 from tests.paths import ROOT
 from tests.ports import reserve_port
 from tests.waiting import wait_until
@@ -31,14 +32,17 @@ KEYS = {
 
 
 class Machine:
-    """A `manage.py serve` that sees neither the processes nor the name of another one."""
+    """A `manage.py serve` that sees neither the processes nor the name of another one, with a way to the engine of its
+    own."""
 
     def __init__(self, name: str, folder: Path, environment: dict[str, str]) -> None:
         self.name, self.port = name, reserve_port()
         self.log = folder / f"{name}.log"
         data = folder / name
         data.mkdir(mode=0o700)
-        self.environment = environment | {"BERTH_DATA_DIR": str(data), "BERTH_PORT": str(self.port)}
+        self.docker = FaultyDocker(folder / f"{name}.sock")
+        own = {"BERTH_DATA_DIR": str(data), "BERTH_PORT": str(self.port), "DOCKER_HOST": self.docker.url}
+        self.environment = environment | own
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:

@@ -31,6 +31,7 @@ FAULTS: dict[str, Callable[[Cluster], None]] = {
     "a rolling restart": Cluster.roll,
     "the database is restarted": Cluster.restart_database,
     "the leader stands still": Cluster.freeze_leader,
+    "the leader does not see the engine": Cluster.blind_leader,
 }
 
 
