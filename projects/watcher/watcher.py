@@ -46,11 +46,9 @@ from projects.watcher.upkeep.samples import Samples
 
 log = logging.getLogger(__name__)
 
-LOOK_EVERY = 2.0
-"""Seconds from the beginning of one round to the next. A heartbeat has the time of a beginning, and counts for five."""
-
-REST = 0.5
-"""The minimum number of seconds between two rounds, no matter how long one takes."""
+LOOK_EVERY, REST = 2.0, 0.5
+"""Seconds from the beginning of one round to the next, and at least between two, no matter how long one takes. A
+heartbeat has the time of a beginning, and counts for five seconds."""
 
 VOLUMES_EVERY, COMPARE_EVERY = 30.0, 60.0
 """Seconds between two rounds that check volumes (if the last round succeeded), and between two that trust no row."""

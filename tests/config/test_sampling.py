@@ -41,15 +41,11 @@ def family(name: str, one_in: int | None, **parameters: list[str]) -> list[Any]:
 def without_parameters(module: ModuleType) -> list[Any]:
     return [
         SimpleNamespace(
-            name=f"test {number}",
-            nodeid=f"{module.__name__}::test {number}",
-            parent=None,
-            path=Path("tests/test_families.py"),
-            module=module,
-            get_closest_marker={"django_db": ROLLED_BACK}.get,
+            name=f"test {number}", nodeid=f"{module.__name__}::test {number}", parent=None,
+            path=Path("tests/test_families.py"), module=module, get_closest_marker={"django_db": ROLLED_BACK}.get,
         )
         for number in range(30)
-    ]
+    ]  # fmt: skip
 
 
 def configured(args: tuple[str, ...] = ("tests",), left_out: list[Any] | None = None, **given: bool | int) -> Any:
@@ -154,7 +150,6 @@ def test_a_part_is_run_of_a_large_family_where_both_databases_are_tested() -> No
     """Every case is run in small families of tests/security, in tests that say so, and of a test that is requested."""
     for cases, number, name, places, beside in (
         (8, 8, "no database", "tests/a.py", False),
-        (3, 3, "no database", "tests/a.py", True),
         (4, 2, "no database", "tests/a.py", True),
         (8, 2, "no database", "tests/a.py", True),
         (24, 3, "no database", "tests/a.py", True),

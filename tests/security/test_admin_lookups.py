@@ -84,7 +84,6 @@ def test_there_are_relations_that_lead_to_secrets() -> None:
     assert len(SECRETS) == len(set(secret_columns()))
 
 
-@pytest.mark.rare(1)
 @pytest.mark.parametrize("address", sorted({address for address, _ in ways_to_secrets()}))
 def test_no_secret_column_can_be_guessed_letter_by_letter(office: Client, address: str, some: Some) -> None:
     """A run tries each path with two of the lookups. The rule itself is checked for all of them above."""

@@ -32,17 +32,15 @@ KEYS = {
 
 
 class Machine:
-    """A `manage.py serve` that sees neither the processes nor the name of another one, with a way to the engine of its
-    own."""
+    """A `manage.py serve` with its own way to the engine. It sees neither processes nor name of another one."""
 
     def __init__(self, name: str, folder: Path, environment: dict[str, str]) -> None:
         self.name, self.port = name, reserve_port()
         self.log = folder / f"{name}.log"
-        data = folder / name
-        data.mkdir(mode=0o700)
+        (data := folder / name).mkdir(mode=0o700)
         self.docker = FaultyDocker(folder / f"{name}.sock")
-        own = {"BERTH_DATA_DIR": str(data), "BERTH_PORT": str(self.port), "DOCKER_HOST": self.docker.url}
-        self.environment = environment | own
+        self.environment = environment | {"BERTH_DATA_DIR": str(data), "DOCKER_HOST": self.docker.url}
+        self.environment["BERTH_PORT"] = str(self.port)
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -82,8 +80,7 @@ class Machine:
         return str(Path(f"/proc/{self.first}/ns/pid").stat().st_ino)
 
     def family(self) -> list[int]:
-        found = [self.first]
-        for pid in found:
+        for pid in (found := [self.first]):
             found += children_of(pid)
         return found
 

@@ -126,7 +126,7 @@ def test_a_leader_may_need_three_times_as_long_as_our_own_list(
 
     def observe_slowly(*args: object, **options: object) -> object:
         passing(30)
-        return observe(*args, **options)  # type: ignore[arg-type]
+        return observe(*args, **options)  # type: ignore[arg-type]  # handed on as they come
 
     monkeypatch.setattr(MemoryEngine, "observe", observe_slowly)
     passing(BLIND_FOR)
