@@ -108,7 +108,7 @@ class Cluster:
             self._join(node, "Manager" if number <= self._managers else "Worker")
         for node in self.nodes:
             node.node_id = node.client.info()["Swarm"]["NodeID"]
-            wait_until(partial(self._is_ready, node), within=30)
+            wait_until(partial(self.is_ready, node), within=30)
 
     def _join(self, node: SwarmNode, role: str = "Worker") -> None:
         token = self.manager.client.inspect_swarm()["JoinTokens"][role]
@@ -124,7 +124,7 @@ class Cluster:
         node.start()
         self._join(node)
         node.node_id = node.client.info()["Swarm"]["NodeID"]
-        wait_until(lambda: self._is_ready(node), within=30)
+        wait_until(lambda: self.is_ready(node), within=30)
         return node
 
     def load(self, images: Iterable[str]) -> None:
@@ -152,7 +152,7 @@ class Cluster:
         """Starts a killed node again, without its networks: some are half created, and the engine would refuse them."""
         (node.home / "data" / "network" / "files" / "local-kv.db").unlink(missing_ok=True)
         node.start()
-        wait_until(lambda: self._is_ready(node), within=60)
+        wait_until(lambda: self.is_ready(node), within=60)
 
     def leader(self) -> SwarmNode:
         """Returns the manager that leads, according to the manager that Berth talks to."""
@@ -173,7 +173,7 @@ class Cluster:
         spec = {**found["Spec"], "Availability": availability}
         self.manager.client.update_node(node.node_id, found["Version"]["Index"], node_spec=spec)
 
-    def _is_ready(self, node: SwarmNode) -> bool:
+    def is_ready(self, node: SwarmNode) -> bool:
         with suppress(docker.errors.APIError):
             return bool(self.manager.client.inspect_node(node.node_id)["Status"]["State"] == "ready")
         return False

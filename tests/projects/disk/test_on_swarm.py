@@ -85,6 +85,15 @@ def test_an_agent_on_a_worker_that_fills_its_memory_is_stopped_until_it_is_clear
     refused = api.post(f"{path}/control", {"action": "start"})
     assert (refused.status_code, refused.json()["code"]) == (409, "disk_full")
 
+    swarm.cluster.kill(worker)
+    wait_until(lambda: not swarm.cluster.is_ready(worker))
+    away = api.delete(f"{path}/memory")
+    assert (away.status_code, away.json()["code"]) == (503, "engine_unavailable")
+    assert f"on the disk of {worker.name}, which takes no tasks now" in away.json()["detail"], away.json()
+    answer = api.get(path).json()
+    assert (answer["status"], answer["status_reason"]["code"]) == ("failed", "disk_full")
+    swarm.revive(worker)
+
     cleared = api.delete(f"{path}/memory")
     assert (cleared.status_code, cleared.json()["disk"]["used"]) == (200, 0)
     assert run("ls", "-A", "/data") == ""
