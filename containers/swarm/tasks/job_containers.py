@@ -6,6 +6,8 @@ create it only now.
 
 from contextlib import suppress
 
+from django.conf import settings
+
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, MissingError, understand_answer
 from containers.identity import is_our_helper
@@ -16,10 +18,11 @@ COPIES, MEASURES = "berth.copies", "berth.measures"
 
 def remove_job_containers(connection: Connection, volume: str) -> None:
     """Removes, on the node that we are connected to, our jobs' containers that mount this volume, running or not."""
-    with connection.call() as client, understand_answer():
-        rows = client.containers(all=True, filters={"volume": [volume]})
-        labels = {str(row["Id"]): row["Labels"] or {} for row in rows}
-    for container, found in labels.items():
-        if any(is_our_helper(found, kind) for kind in (COPIES, MEASURES)):
+    for kind in (COPIES, MEASURES):
+        chosen = {"label": [f"{kind}={settings.BERTH_INSTANCE}"], "volume": [volume]}
+        with connection.call() as client, understand_answer():
+            rows = client.containers(all=True, filters=chosen)
+            containers = [str(row["Id"]) for row in rows if is_our_helper(row["Labels"] or {}, kind)]
+        for each in containers:
             with suppress(MissingError, ConflictError), connection.call() as client:
-                client.remove_container(container, force=True, v=True)
+                client.remove_container(each, force=True, v=True)
