@@ -12,10 +12,15 @@ Ask = Callable[..., str]
 
 
 def test_a_question_is_answered_by_the_model_as_the_owner_instructed(
-    agent: Agent, provider: FakeProvider, telegram: FakeTelegram, token: str, key: str, ask: Ask
+    agent: Agent, provider: FakeProvider, telegram: FakeTelegram, token: str, key: str
 ) -> None:
+    question = "Where is the ship?"
     agent.start(AGENT_INSTRUCTIONS="Talk like a sailor.", AGENT_MODEL="gpt-5-mini").wait_for("running")
-    assert ask("Where is the ship?") == "You said: Where is the ship?"
+    provider.hold(question)
+    telegram.say(token, 1, question)
+    wait_until(lambda: telegram.calls(token, "sendChatAction"), within=PATIENCE, what=lambda: agent.output)
+    provider.release(question)
+    assert telegram.wait_for_message(token, chat_id=1, timeout=PATIENCE).text == f"You said: {question}"
     asked = provider.asked()[-1]
     assert (asked.model, asked.key) == ("gpt-5-mini", key)
     assert (asked.system or "").startswith("Talk like a sailor.")
