@@ -46,7 +46,7 @@ LARGE = {24: 8, 8: 4, 4: 2}
 LARGE_IN_SECURITY = {24: 2}
 
 SPARSER = 2
-"""How many times fewer of what is `sampled` or `rare` the whole test command runs, to end within fifteen minutes."""
+"""How many times fewer of what is `sampled` or `rare` the whole test command runs, to end sooner."""
 
 LEFT_WHOLE = ("every_case", "either_database", "one_database", "postgres_only")
 """Marks of tests of which a database runs everything or nothing."""
