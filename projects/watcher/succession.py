@@ -29,22 +29,22 @@ _PATIENCE = 3.0
 class Succession:
     def __init__(self, holder: str, leadership: Leadership, pulse: Pulse) -> None:
         self._holder, self._leadership, self._pulse = holder, leadership, pulse
-        self._seen: tuple[str, datetime | None] | None = None
+        self._seen: tuple[str, datetime | None] | None = None  # the leader's machine, whose watcher may be replaced
         self._since = self._again_at = 0.0
 
     def step(self) -> bool:
         """Call this while another watcher leads. Returns whether this one leads now."""
-        seen = Watch.objects.filter(instance=settings.BERTH_INSTANCE).values_list("holder", "heartbeat_at").first()
-        now = time.monotonic()
+        row = Watch.objects.filter(instance=settings.BERTH_INSTANCE).values_list("holder", "heartbeat_at").first()
+        now, seen = time.monotonic(), row and (row[0].partition(" ")[0], row[1])
         if seen != self._seen:
             self._seen, self._since = seen, now
-        if seen is None or now - self._since < BLIND_FOR or now < self._again_at:
+        if row is None or now - self._since < BLIND_FOR or now < self._again_at:
             return False
         self._again_at = now + ASK_EVERY
         if not self._sees():
             return False
         ended = time.monotonic()
-        if ended - self._since < BLIND_FOR + _PATIENCE * (ended - now) or not displace(*seen, by=self._holder):
+        if ended - self._since < BLIND_FOR + _PATIENCE * (ended - now) or not displace(*row, by=self._holder):
             return False
         log.warning("The leader has seen nothing for %.0f seconds. This watcher sees the engine and leads.", BLIND_FOR)
         return self._leadership.take(become_leader)

@@ -96,6 +96,15 @@ def test_another_leader_gets_its_time(second: Watcher, passing: Pass) -> None:
     assert look(second)
 
 
+def test_a_leader_that_is_replaced_on_its_machine_gets_no_more_time(second: Watcher, passing: Pass) -> None:
+    """A watcher that hangs in calls of the engine is replaced again and again."""
+    for number in range(3):
+        Watch.objects.update(holder=f"machine/7 {number}:1", lease_until=timezone.now() + LEASE)
+        assert not look(second)
+        passing(BLIND_FOR / 3)
+    assert look(second)
+
+
 def test_a_watcher_that_sees_no_more_leaves_the_lead_where_it_is(
     second: Watcher, passing: Pass, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
