@@ -121,11 +121,11 @@ class Cluster:
             frozen.thaw()
         self._assert_leads_on(other)
 
-    def blind_leader(self) -> None:
+    def blind_leader(self, mode: str = "refuse") -> None:
         """The engine that it asks goes away, and comes back when another one leads, which asks it in another way."""
         blind = self._wait_for_leader(self.machines)
         [other] = [each for each in self.machines if each is not blind]
-        blind.docker.break_("refuse")
+        blind.docker.break_(mode)
         blind.docker.cut_streams()
         try:
             self._wait_for_leader([other])

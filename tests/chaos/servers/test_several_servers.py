@@ -32,6 +32,7 @@ FAULTS: dict[str, Callable[[Cluster], None]] = {
     "the database is restarted": Cluster.restart_database,
     "the leader stands still": Cluster.freeze_leader,
     "the leader does not see the engine": Cluster.blind_leader,
+    "the engine hangs for the leader": lambda cluster: cluster.blind_leader("hang"),
 }
 
 
