@@ -106,6 +106,11 @@ class Facts(NamedTuple):
     def is_up(self) -> bool:
         return self.state in {ContainerState.RUNNING, ContainerState.PAUSED, ContainerState.RESTARTING}
 
+    @property
+    def is_being_given_up(self) -> bool:
+        """Whether the watcher takes down an agent that its owner wants to run, for example after its last crash."""
+        return self.operation == Operation.STOP and self.desired == Desired.RUNNING and not self.suspended
+
 
 PREEMPTED_BY = {
     Operation.STOP: frozenset({Operation.DEPLOY, Operation.START, Operation.RESTART}),

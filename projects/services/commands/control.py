@@ -1,5 +1,7 @@
 """Starts, stops and restarts projects."""
 
+import time
+
 from django.db import transaction
 
 from accounts import clock
@@ -36,6 +38,11 @@ from projects.services.operations import (
 ATTEMPTS = 5
 """How often a start tries again because another operation began or ended meanwhile."""
 
+PATIENCE = 3.0
+"""Seconds for which a start waits while the watcher takes the agent down, which takes it a moment."""
+
+_LOOK_AGAIN = 0.05
+
 
 def control_project(*, project: Project, action: Action, actor: Actor) -> Project:
     """Carries out the command and returns the updated project.
@@ -65,6 +72,7 @@ def _start(project: Project, action: Action, *, actor: Actor) -> ForeseenError |
 
 def _start_in_time(project: Project, action: Action, actor: Actor) -> ForeseenError | None:
     for _ in range(ATTEMPTS):
+        _let_watcher_finish(project)
         seen = observe_now(project)
         if _has_nothing_to_do(project, action):
             project.event(actor, action, "nothing to do").save()
@@ -79,6 +87,14 @@ def _start_in_time(project: Project, action: Action, actor: Actor) -> ForeseenEr
             return outcome.error
         project.refresh_from_db()
     raise operation_in_progress(project)
+
+
+def _let_watcher_finish(project: Project) -> None:
+    """Waits until the watcher has taken a crashed agent down. Its owner sees the crash, but not that work goes on."""
+    until = time.monotonic() + PATIENCE
+    while project.facts().is_being_given_up and time.monotonic() < until:
+        time.sleep(_LOOK_AGAIN)
+        project.refresh_from_db()
 
 
 def _claim_start(project: Project, action: Action) -> Claim | None:

@@ -12,6 +12,11 @@ from tests.fakes.engine import MemoryEngine
 from tests.projects.api.commands import Control, in_flight
 
 
+@pytest.fixture(autouse=True)
+def _nobody_is_patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("projects.services.commands.control.PATIENCE", 0.1)
+
+
 @pytest.mark.parametrize("operation", ["deploy", "start", "restart", "stop"])
 @pytest.mark.parametrize("action", ["start", "restart"])
 def test_one_operation_runs_at_a_time(action: str, operation: str, control: Control, project: Project) -> None:
@@ -19,6 +24,31 @@ def test_one_operation_runs_at_a_time(action: str, operation: str, control: Cont
     answer = control(action)
     assert (answer.status_code, answer.json()["code"]) == (409, "operation_in_progress")
     assert 1 <= int(answer["Retry-After"]) <= 5
+
+
+@pytest.mark.parametrize("action", ["start", "restart"])
+def test_a_start_waits_while_the_watcher_gives_the_agent_up(
+    action: str, control: Control, project: Project, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine.crash(project.container_name, exit_code=20)
+    in_flight(project, "stop")
+
+    def end_operation(_seconds: float) -> None:
+        Project.objects.update(operation="", operation_id=None, operation_deadline=None)
+
+    monkeypatch.setattr("projects.services.commands.control.time.sleep", end_operation)
+    answer = control(action)
+    assert (answer.status_code, answer.json()["status"]) == (200, "running")
+
+
+@pytest.mark.parametrize("action", ["start", "restart"])
+def test_a_start_waits_for_no_stop_that_somebody_asked_for(
+    action: str, control: Control, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Project.objects.update(desired="stopped")
+    in_flight(project, "stop")
+    monkeypatch.setattr("projects.services.commands.control.time.sleep", lambda _: pytest.fail("It waits."))
+    assert control(action).status_code == 409
 
 
 @pytest.mark.parametrize("operation", ["deploy", "start", "restart"])
