@@ -6,7 +6,7 @@ run: ## Prepare everything and serve Berth on this machine
 upgrade: ## Bring a running installation to the version of this checkout; agents and requests continue
 	@config/bin/upgrade
 
-test: ## Run every check and test; JUST="tests/config -k urls" runs only these, COVERAGE=yes also measures coverage
+test: ## Run every check and the tests whose turn it is; JUST="tests/config -k urls" runs only these, COVERAGE=yes also measures coverage
 	@config/bin/test $(JUST)
 
 backup: ## Write the database to one archive while everything runs; TO="FILE --with-keys FILE --with-memory" chooses the files and contents

@@ -3,18 +3,20 @@
 `@pytest.mark.sampled(3)` runs one in three of the cases of a parametrized test. Which ones depends on nothing but their
 names and on `--sample-seed`, which the head of the output tells, so it is the same everywhere. Where a case has several
 parameters, each value of each of them is in the sample. Where the databases are tested side by side, which is the whole
-test command, half as many are run (`SPARSER`), half of any other family of four cases or more, a quarter from eight on,
-and an eighth from 24 on (`LARGE`); in tests/security only half from 24 on; all of those of which
-`@pytest.mark.every_case` says that each case is one of its own.
+test command, half as many are run (`SPARSER`), half of any other family, a quarter from eight cases on, and an eighth
+from 24 on (`LARGE`); in tests/security only half from 24 on; all of those of which `@pytest.mark.every_case` says that
+each case is one of its own.
+
+Tests without parameters take turns there: one commit runs one half of them, the next one the other half. Every commit
+runs those of tests/security, tests/e2e and of the repository itself (`EVERY_TIME`).
 
 On the second database (`--only-database`) a quarter is run of what the first one runs of every family, and of the tests
 without parameters. All are run of those that commit, of those of which `@pytest.mark.every_case` says that its cases
 differ by what a database does with them, and of the tests without parameters in modules that speak of databases. Where
 both databases are tested side by side, the first one leaves that quarter to the second (`--beside`).
 
-What takes long has its turn in the whole test command: `@pytest.mark.rare(3)` in that of one in six commits
-(`SPARSER`), `@pytest.mark.either_database` on one of the databases, with all of its module; with both, on one of them
-in one of so many commits. Hypothesis draws fewer examples there, and others for each commit.
+What takes long has its turn more rarely: `@pytest.mark.rare(3)` in one of twelve commits (`RARER`), and
+`@pytest.mark.either_database` on one of the databases, with its module. Hypothesis draws fewer examples, and others.
 """
 
 import inspect
@@ -40,13 +42,18 @@ ON_THE_SECOND_DATABASE = 4
 EXAMPLES = 20
 """The examples that Hypothesis draws for one run, if a test sets no number."""
 
-LARGE = {24: 8, 8: 4, 4: 2}
+LARGE, LARGE_IN_SECURITY = {24: 8, 8: 4, 2: 2}, {24: 2}
 """One in how many cases of a family is enough for one run, by the number of its cases. The next commit takes others."""
 
-LARGE_IN_SECURITY = {24: 2}
+SPARSER, RARER = 2, 4
+"""How many times fewer cases of what is `sampled` the whole test command runs, and how many times more rarely what is
+`rare`."""
 
-SPARSER = 2
-"""How many times fewer of what is `sampled` or `rare` the whole test command runs, to end sooner."""
+TURNS = 2
+"""In how many commits each test without parameters is run once."""
+
+EVERY_TIME = re.compile(r"tests/(security/|e2e/|config/test_)")
+"""The tests that every commit runs."""
 
 LEFT_WHOLE = ("every_case", "either_database", "one_database", "postgres_only")
 """Marks of tests of which a database runs everything or nothing."""
@@ -116,13 +123,22 @@ def _has_its_turn(item: pytest.Item, config: pytest.Config) -> bool:
     is_second = bool(config.getoption("--only-database"))
     if not (is_second or config.getoption("--beside")):
         return True
-    rare = item.get_closest_marker("rare")
-    if rare and crc32(item.nodeid.encode(), _seed(config)) % (int(rare.args[0]) * SPARSER):
+    if ((crc32(item.nodeid.encode()) >> 16) + _seed(config)) % _turns(item, config):  # other bits choose the database
         return False
     if item.get_closest_marker("either_database"):
         module, _, _ = item.nodeid.partition("::")
         return bool(crc32(module.encode(), _seed(config)) % 2) is is_second
     return True
+
+
+def _turns(item: pytest.Item, config: pytest.Config) -> int:
+    """Returns in how many commits the test has one turn."""
+    if rare := item.get_closest_marker("rare"):
+        return int(rare.args[0]) * RARER
+    is_one_of_many = hasattr(item, "callspec") or item.get_closest_marker("either_database")
+    if is_one_of_many or not config.getoption("--beside") or item.get_closest_marker("every_case"):
+        return 1
+    return 1 if EVERY_TIME.match(item.nodeid) else TURNS
 
 
 def _choose(family: list[pytest.Item], config: pytest.Config) -> list[pytest.Item]:
