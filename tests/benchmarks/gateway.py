@@ -1,12 +1,13 @@
-"""What the gateway costs, against a direct connection and a bare pass-through. All in one run, in turn.
+"""What the gateway costs, against a direct connection, a relay of bytes and a bare pass-through, in turn in one run.
 
     python -m tests.benchmarks.gateway [--streams 100] [--pieces 50] [--seconds 10] [--pollers 1000] [--rounds 3]
         [--before CHECKOUT] [--python PATH]
 
 Each stream is of so many pieces a second. `first byte` is the time to the first piece of an answer, `delay` the time of
 each piece since it was sent; what is shown is added to the direct connection's. Processor time is that of the process
-in between, in percent of one core, and of each piece in microseconds. The pollers wait for messages that do not come.
-Medians of the rounds. `--before` is a worktree of another version, whose gateway is measured in the same rounds.
+in between, in percent of one core, and of each piece in microseconds. The relay does not read what it passes on, so its
+processor time is that of the kernel and the event loop. The pollers wait for messages that do not come. Medians of the
+rounds. `--before` is a worktree of another version, whose gateway is measured in the same rounds.
 `--python` runs the pass-through and the gateway with another interpreter that has the image's requirements.
 """
 
@@ -49,12 +50,14 @@ def main() -> None:
     with ExitStack() as stack:
         upstream, _ = stack.enter_context(running("upstream", options.pieces, options.seconds))
         bare = stack.enter_context(running("bare", upstream, python=options.python))
+        relay = stack.enter_context(running("relay", upstream, python=options.python))
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         images = {"gateway": str(unpack_image(folder / "image"))}
         if options.before:
             images["before"] = ":".join(str(options.before.resolve() / each) for each in WHERE_ITS_MODULES_ARE)
         ways: dict[str, tuple[str, str, int]] = {
             "direct": (f"http://127.0.0.1:{upstream}/v1", f"http://127.0.0.1:{upstream}", 0),
+            "relay": (f"http://127.0.0.1:{relay[0]}/v1", f"http://127.0.0.1:{relay[0]}", relay[1]),
             "pass-through": (f"http://127.0.0.1:{bare[0]}/v1", f"http://127.0.0.1:{bare[0]}", bare[1]),
         }
         for name, image in images.items():

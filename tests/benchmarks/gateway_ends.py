@@ -1,7 +1,8 @@
-"""The two ends of the gateway's benchmark: an upstream that streams and lets polls wait, and a bare pass-through.
+"""The two ends of the gateway's benchmark: an upstream that streams and lets polls wait, and what is compared with it.
 
 python -m tests.benchmarks.gateway_ends upstream PORT PIECES SECONDS
 python -m tests.benchmarks.gateway_ends bare PORT UPSTREAM
+python -m tests.benchmarks.gateway_ends relay PORT UPSTREAM
 """
 
 import asyncio
@@ -69,7 +70,45 @@ def make_bare(upstream: str) -> web.Application:
     return application
 
 
+class Side(asyncio.Protocol):
+    """One side of a relay, which passes bytes on to the other side and reads nothing of them: what the kernel takes."""
+
+    def __init__(self, upstream: str = "", other: "Side | None" = None) -> None:
+        self._upstream = upstream
+        self._other = other
+        self._transport: asyncio.Transport
+        self._connecting: asyncio.Task[object]
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        if self._other is None:
+            transport.pause_reading()
+            self._connecting = asyncio.ensure_future(self._connect())
+
+    async def _connect(self) -> None:
+        loop = asyncio.get_running_loop()
+        _, self._other = await loop.create_connection(lambda: Side(other=self), "127.0.0.1", int(self._upstream))
+        self._transport.resume_reading()
+
+    def data_received(self, data: bytes) -> None:
+        if self._other is not None:
+            self._other._transport.write(data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._other is not None:
+            self._other._transport.close()
+
+
+async def relay(port: int, upstream: str) -> None:
+    server = await asyncio.get_running_loop().create_server(lambda: Side(upstream), "127.0.0.1", port)
+    await server.serve_forever()
+
+
 def main(what: str, port: str, *rest: str) -> None:
+    if what == "relay":
+        uvloop.run(relay(int(port), rest[0]))
+        return
     application = make_bare(rest[0]) if what == "bare" else make_upstream(*map(float, rest))
     web.run_app(
         application, host="127.0.0.1", port=int(port), print=None, loop=uvloop.new_event_loop(), access_log=None
