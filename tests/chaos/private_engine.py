@@ -58,7 +58,7 @@ class PrivateEngine:
                 stdout=output,
                 stderr=output,
             )
-        wait_until(self._has_come, within=300, what=self._last_words)
+        wait_until(self._has_come, within=300, what=self.last_words)
 
     def command(self, *words: str) -> list[str]:
         """Returns the command, to be run in the engine's network."""
@@ -85,10 +85,10 @@ class PrivateEngine:
 
     def _has_come(self) -> bool:
         assert self._process is not None
-        assert self._process.poll() is None, self._last_words()
+        assert self._process.poll() is None, self.last_words()
         return self._answers()
 
-    def _last_words(self) -> str:
+    def last_words(self) -> str:
         return (self.home / "log").read_text(errors="replace")[-5000:]
 
     def _answers(self) -> bool:

@@ -107,6 +107,7 @@ def swarm_under_test(swarm_installation: Swarm, monkeypatch: pytest.MonkeyPatch)
     with swarm_installation.settings(monkeypatch):
         under_test = swarm_installation.under_test()
         yield under_test
+        swarm_installation.revive_ended()
         under_test.clean_up()
 
 

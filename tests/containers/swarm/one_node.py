@@ -50,6 +50,13 @@ class Swarm:
         make_config_network(node.client, f"{NAME}-agents")
         wait_until(lambda: self._hears(node))
 
+    def revive_ended(self) -> None:
+        """Starts the manager again if its engine ended by itself, as a service manager does. Prints why it ended."""
+        manager = self.cluster.manager
+        if not manager.is_there:
+            print("The engine's last words:", manager.last_words(), sep="\n")  # noqa: T201 - pytest shows it
+            self.revive(manager)
+
     def _hears(self, node: SwarmNode) -> bool:
         try:
             return node.node_id not in self.engine._lost()
