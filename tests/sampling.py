@@ -3,12 +3,12 @@
 `@pytest.mark.sampled(3)` runs one in three of the cases of a parametrized test. Which ones depends on nothing but their
 names and on `--sample-seed`, which the head of the output tells, so it is the same everywhere. Where a case has several
 parameters, each value of each of them is in the sample. Where the databases are tested side by side, which is the whole
-test command, half as many are run (`SPARSER`), half of any other family, a quarter from eight cases on, and an eighth
-from 24 on (`LARGE`); in tests/security only half from 24 on; all of those of which `@pytest.mark.every_case` says that
-each case is one of its own.
+test command, half as many are run (`SPARSER`), and of any other family a part: the larger it is, the smaller (`LARGE`).
+In tests/security that part is larger. All are run of those of which `@pytest.mark.every_case` says that each is one of
+its own.
 
-Tests without parameters take turns there: one commit runs one half of them, the next one the other half. Every commit
-runs those of tests/security, tests/e2e and of the repository itself (`EVERY_TIME`).
+Tests without parameters take turns there: three commits in a row run all of them once (`TURNS`). Each commit runs those
+of tests/security, tests/e2e and of the repository itself (`EVERY_TIME`).
 
 On the second database (`--only-database`) a quarter is run of what the first one runs of every family, and of the tests
 without parameters. All are run of those that commit, of those of which `@pytest.mark.every_case` says that its cases
@@ -42,14 +42,14 @@ ON_THE_SECOND_DATABASE = 4
 EXAMPLES = 20
 """The examples that Hypothesis draws for one run, if a test sets no number."""
 
-LARGE, LARGE_IN_SECURITY = {24: 8, 8: 4, 2: 2}, {24: 2}
+LARGE, LARGE_IN_SECURITY = {24: 12, 8: 6, 4: 3, 2: 2}, {24: 3, 8: 2}
 """One in how many cases of a family is enough for one run, by the number of its cases. The next commit takes others."""
 
 SPARSER, RARER = 2, 4
 """How many times fewer cases of what is `sampled` the whole test command runs, and how many times more rarely what is
 `rare`."""
 
-TURNS = 2
+TURNS = 3
 """In how many commits each test without parameters is run once."""
 
 EVERY_TIME = re.compile(r"tests/(security/|e2e/|config/test_)")

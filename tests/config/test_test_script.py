@@ -46,11 +46,11 @@ def interrupt(process: "subprocess.Popen[str]", number: signal.Signals = signal.
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_mypy_ends_with_the_script(checkout: Path, number: signal.Signals) -> None:
+def test_a_check_in_the_background_ends_with_the_script(checkout: Path, number: signal.Signals) -> None:
     write_program(
         checkout / ".venv/bin/mypy", "#!/bin/sh\necho $$ >mypy.pid.new\nmv mypy.pid.new mypy.pid\nexec sleep 1000\n"
     )
-    with begin(checkout, "eval", "start_mypy; step Testing sleep 1000") as process:
+    with begin(checkout, "eval", "start_check mypy .venv/bin/mypy; step Testing sleep 1000") as process:
         wait_until((checkout / "mypy.pid").exists)
         interrupt(process, number)
     pid = (checkout / "mypy.pid").read_text().strip()

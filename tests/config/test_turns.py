@@ -6,7 +6,7 @@ from typing import Any
 
 from tests import paths, sampling
 from tests.config.sampled_items import ROLLED_BACK, configured, without_parameters
-from tests.sampling import pytest_collection_modifyitems
+from tests.sampling import TURNS, pytest_collection_modifyitems
 
 THIRD = SimpleNamespace(args=(3,))
 
@@ -19,12 +19,12 @@ def test_a_test_without_parameters_is_run_on_one_of_two_databases_unless_it_spea
 
     found = {
         (seed, second): names(paths, beside=True, only_database=second, sample_seed=seed)
-        for seed in (0, 1)
+        for seed in range(TURNS)
         for second in (False, True)
     }
     assert set.union(*found.values()) == names(paths)
     assert sum(map(len, found.values())) == len(names(paths))
-    assert all(len(found[seed, False]) > len(found[seed, True]) > 0 for seed in (0, 1))
+    assert all(len(found[seed, False]) > len(found[seed, True]) > 0 for seed in range(TURNS))
     assert names(paths, only_database=True) != names(paths, only_database=True, sample_seed=1)
     assert names(sampling, beside=True) == names(sampling, only_database=True, beside=True)
     assert names(sampling, only_database=True) == names(sampling)
@@ -40,10 +40,9 @@ def test_tests_without_parameters_take_turns_from_commit_to_commit() -> None:
 
     for place in ("tests/accounts/test_a.py", "tests/config/serving/test_a.py"):
         for seed in range(3):
-            now, then = (names(place, "rolled back", each) for each in (seed, seed + 1))
-            assert not now & then
-            assert len(now | then) == 30
-            assert names(place, "rolled back", seed + 2) == now
+            turns = [names(place, "rolled back", seed + each) for each in range(TURNS)]
+            assert sum(map(len, turns)) == len(set.union(*turns)) == 30
+            assert names(place, "rolled back", seed + TURNS) == turns[0]
         assert len(names(place, "left whole", 0)) == 30
     for place in ("tests/security/test_a.py", "tests/e2e/test_a.py", "tests/config/test_a.py"):
         assert len(names(place, "rolled back", 0)) == 30
