@@ -10,6 +10,7 @@ import json
 import sys
 import time
 from collections.abc import AsyncIterator
+from typing import cast
 
 import aiohttp
 import uvloop
@@ -76,23 +77,24 @@ class Side(asyncio.Protocol):
     def __init__(self, upstream: str = "", other: "Side | None" = None) -> None:
         self._upstream = upstream
         self._other = other
+        self._early = b""
         self._transport: asyncio.Transport
         self._connecting: asyncio.Task[object]
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's is none by its class
         if self._other is None:
-            transport.pause_reading()
             self._connecting = asyncio.ensure_future(self._connect())
 
     async def _connect(self) -> None:
         loop = asyncio.get_running_loop()
         _, self._other = await loop.create_connection(lambda: Side(other=self), "127.0.0.1", int(self._upstream))
-        self._transport.resume_reading()
+        self._other._transport.write(self._early)
 
     def data_received(self, data: bytes) -> None:
-        if self._other is not None:
+        if self._other is None:
+            self._early += data
+        else:
             self._other._transport.write(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
