@@ -1,5 +1,6 @@
 """Tests without parameters and slow tests have their turn: on one of the databases, and in one of several commits."""
 
+import re
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -79,3 +80,19 @@ def test_slow_tests_have_their_turn() -> None:
         assert 0 < len(names("rare", beside=True, sample_seed=seed)) < 16
     for mark, many in {"either_database": 8, "rare": 12}.items():
         assert set.union(*(names(mark, beside=True, sample_seed=seed) for seed in range(many))) == names(mark)
+
+
+def test_no_test_for_the_second_database_is_in_a_room_that_it_leaves_out() -> None:
+    """Such a test would run on no database in one of four commits."""
+    [rooms] = re.findall(
+        r"^without_database=\(tests/\{(.+)\}\)$", (paths.ROOT / "config/bin/test").read_text(), re.MULTILINE
+    )
+    modules = [module for room in rooms.split(",") for module in (paths.ROOT / "tests" / room).rglob("test_*.py")]
+    texts = {module: module.read_text() for module in modules if "browser" not in module.parts}
+    using = {
+        module
+        for module, text in texts.items()
+        if re.search("django_db|transactional_db|live_server|postgres_only", text)
+    }
+    assert using
+    assert {module for module in using if not re.search(r"one_database(?!\(.postgresql)", texts[module])} == set()
