@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
-from django.db.models import GenericIPAddressField, Model, QuerySet
+from django.db.models import ForeignKey, GenericIPAddressField, Model, QuerySet
 
 from accounts.database.compiled_query import CompiledQuery, Value, make_instance
 
 M = TypeVar("M", bound=Model)
 
 
-class _Part:
+class Part:
     """The columns of one model. `relation` leads to it from the query's model, and is empty for that model itself."""
 
     def __init__(self, model: type[Model], relation: str = "") -> None:
@@ -33,6 +33,17 @@ class _Part:
         for at in self._addresses:  # PostgreSQL's binary format has no text for them
             values[at] = None if values[at] is None else str(values[at])
         return make_instance(self.model, self.names, values)
+
+    def refresh(self, instance: Model, values: list[Any]) -> None:
+        """Writes the values to the instance, which keeps the related objects that it still refers to."""
+        fresh = vars(self.make(values))
+        del fresh["_state"]
+        vars(instance).update(fresh)
+        for field in self.model._meta.concrete_fields:
+            if isinstance(field, ForeignKey) and field.is_cached(instance):
+                kept = field.get_cached_value(instance)
+                if kept is not None and getattr(kept, field.target_field.attname) != fresh[field.attname]:
+                    field.delete_cached_value(instance)
 
 
 class CompiledInstances(Generic[M]):
@@ -52,11 +63,11 @@ class CompiledInstances(Generic[M]):
         self._write, self._samples, self._beside, self._also = write, samples, beside, also
 
     @cached_property
-    def _parts(self) -> list[_Part]:
+    def _parts(self) -> list[Part]:
         """Created at first use, because not all models are loaded before."""
         model = self._write(*self._samples).model
         relations = ((name, model._meta.get_field(name).related_model) for name in self._beside)
-        return [_Part(model), *(_Part(other, name) for name, other in relations if isinstance(other, type))]
+        return [Part(model), *(Part(other, name) for name, other in relations if isinstance(other, type))]
 
     @cached_property
     def _query(self) -> CompiledQuery:

@@ -76,7 +76,7 @@ class CompiledQuery:
         ]
 
         def read() -> Sequence[Any]:
-            with _cursor(wrapper, statement) as (cursor, sql):
+            with open_cursor(wrapper, statement.sql, statement.numbered) as (cursor, sql):
                 cursor.execute(sql, parameters)
                 return statement.finish(cursor.fetchall())
 
@@ -97,7 +97,7 @@ class CompiledQuery:
             sql = _write_out(sql, constants, places)
             places = tuple(place for place in places if place is not None)
             constants = tuple(constant for constant in constants if constant in samples)
-        return _Statement(sql, _number_places(sql), tuple(constants), places, _finish(compiler))
+        return _Statement(sql, number_places(sql), tuple(constants), places, _finish(compiler))
 
 
 def _finish(compiler: Any) -> Callable[[Sequence[Any]], Sequence[Any]]:
@@ -124,7 +124,7 @@ def _write_out(sql: str, constants: Sequence[Any], places: Sequence[int | None])
     return _PLACE.sub(write, sql)
 
 
-def _number_places(sql: str) -> bytes:
+def number_places(sql: str) -> bytes:
     """Returns the statement with PostgreSQL's own placeholders, so that psycopg need not parse it each time."""
     numbers = count(1)
     return _PLACE.sub(lambda found: "%" if found[0] == "%%" else f"${next(numbers)}", sql).encode()
@@ -135,15 +135,15 @@ def adapt_value(value: Value, *, has_uuids: bool) -> Value:
 
 
 @contextmanager
-def _cursor(wrapper: Any, statement: _Statement) -> Iterator[tuple[Any, Any]]:
-    """Returns a cursor of this connection, and the statement in the form that it takes. Django's own cursors read text
-    only.
+def open_cursor(wrapper: Any, sql: str, numbered: bytes) -> Iterator[tuple[Any, Any]]:
+    """Returns a cursor of this connection, and the statement in the form that it takes: `sql`, or `numbered` by
+    `number_places`. Django's own cursors read text only.
     """
     if wrapper.vendor != "postgresql":
         with wrapper.cursor() as plain:
-            yield plain, statement.sql
+            yield plain, sql
         return
     is_logged = wrapper.queries_logged
     raw = wrapper.prepared_cursor(is_logged=is_logged)
     with wrapper.make_debug_cursor(raw) if is_logged else wrapper.make_cursor(raw) as cursor:
-        yield cursor, statement.sql if is_logged else statement.numbered
+        yield cursor, sql if is_logged else numbered

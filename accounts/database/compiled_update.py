@@ -4,22 +4,27 @@ For a row with many columns, the ORM takes longer to write the statement than th
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from django.db import connection, transaction
 from django.db.models import Field, Model, QuerySet
 from django.db.models.sql import UpdateQuery
 
-from accounts.database.compiled_query import Value, adapt_value
+from accounts.database.compiled_instances import Part
+from accounts.database.compiled_query import Value, adapt_value, number_places, open_cursor
 
 MOST = 200
 """Statements that are kept. Expressions that contain values of their own would each add one."""
 
 
 class _Statement(NamedTuple):
-    """`columns` are those whose values are parameters, each with its index among all; `places` is as in a query."""
+    """`with_row` also returns the row, and is written for both kinds of cursors. `columns` are those whose values are
+    parameters, each with its index among all; `places` is as in a query.
+    """
 
     sql: str
+    with_row: tuple[str, bytes]
     parameters: tuple[Any, ...]
     columns: tuple[tuple[int, str, Any], ...]
     places: tuple[tuple[int, int], ...]
@@ -38,7 +43,8 @@ class CompiledUpdate:
 
         There is one statement for each combination of null columns and expressions.
         """
-        return self._execute(*self._bind(values, found))
+        statement, parameters = self._bind(values, found)
+        return self._execute(statement.sql, parameters)
 
     def run_and_add(self, added: Model, values: Mapping[str, Any], *found: Value) -> int:
         """Does the same as `run` and also saves `added` if a row was updated: both or neither.
@@ -46,20 +52,45 @@ class CompiledUpdate:
         On PostgreSQL this is one statement instead of four with the transaction around them. A command waits for each.
         """
         if connection.vendor == "postgresql":
-            sql, parameters = self._bind(values, found)
+            statement, parameters = self._bind(values, found)
             insert, added_values = _write_insert(added, rows="written")
-            return self._execute(f"WITH written AS ({sql} RETURNING 1) {insert}", [*parameters, *added_values])
+            sql = f"WITH written AS ({statement.sql} RETURNING 1) {insert}"
+            return self._execute(sql, [*parameters, *added_values])
         with transaction.atomic():
             if updated := self.run(values, *found):
                 type(added)._default_manager.bulk_create([added])
             return updated
+
+    def run_and_refresh(self, instance: Model, values: Mapping[str, Any], *found: Value) -> bool:
+        """Does the same as `run`, and refreshes the instance from its row if that was updated. Returns whether it was.
+
+        On PostgreSQL this is one statement instead of two. A command waits for each.
+        """
+        if connection.vendor == "postgresql":
+            statement, parameters = self._bind(values, found)
+            guarded = transaction.mark_for_rollback_on_error(using=connection.alias)
+            with guarded, open_cursor(connection, *statement.with_row) as (cursor, sql):
+                cursor.execute(sql, parameters)
+                row = cursor.fetchone()
+        else:
+            updated = self.run(values, *found)
+            rows = type(instance)._default_manager.filter(pk=instance.pk).order_by().values_list(*self._part.names)
+            row = rows.first() if updated else None
+        if row:
+            self._part.refresh(instance, list(row))
+        return row is not None
+
+    @cached_property
+    def _part(self) -> Part:
+        """Created at first use, because not all models are loaded before."""
+        return Part(self._find(*self._samples).model)
 
     def _execute(self, sql: str, parameters: Sequence[Any]) -> int:
         with transaction.mark_for_rollback_on_error(using=connection.alias), connection.cursor() as cursor:
             cursor.execute(sql, parameters)
             return max(0, int(cursor.rowcount))
 
-    def _bind(self, values: Mapping[str, Any], found: Sequence[Value]) -> tuple[str, list[Any]]:
+    def _bind(self, values: Mapping[str, Any], found: Sequence[Value]) -> tuple[_Statement, list[Any]]:
         """Returns the statement for these values and its parameters."""
         key = (connection.vendor, *((name, _kind_of(value)) for name, value in values.items()))
         statement = self._statements.get(key)
@@ -73,7 +104,7 @@ class CompiledUpdate:
         has_uuids = connection.features.has_native_uuid_field
         for place, number in statement.places:
             parameters[place] = adapt_value(found[number], has_uuids=has_uuids)
-        return statement.sql, parameters
+        return statement, parameters
 
     def _compile(self, values: Mapping[str, Any]) -> _Statement:
         rows = self._find(*self._samples)
@@ -91,7 +122,10 @@ class CompiledUpdate:
             elif value is not None:
                 columns.append((place, _name_in(values, field), field))
                 place += 1
-        return _Statement(sql, tuple(parameters), tuple(columns), self._find_places(parameters, place))
+        row = ", ".join(connection.ops.quote_name(str(field.column)) for field in query.model._meta.concrete_fields)
+        with_row = f"{sql} RETURNING {row}"
+        places = self._find_places(parameters, place)
+        return _Statement(sql, (with_row, number_places(with_row)), tuple(parameters), tuple(columns), places)
 
     def _find_places(self, parameters: Sequence[Any], first: int) -> tuple[tuple[int, int], ...]:
         has_uuids = connection.features.has_native_uuid_field

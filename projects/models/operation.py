@@ -88,14 +88,15 @@ class Claimable(WholeRow):
         }
         kind = Conditions(operation == Operation.DELETE, unchanged, unless_suspended)
         over = _expired(now) | Q(operation__in=preempting)
-        is_free = only is None and self.write_if_free(values, kind)
+        is_stop = operation == Operation.STOP  # which needs nothing current of the project's plan, type and spending
+        is_free = only is None and self.write_if_free(values, kind, refresh=is_stop)
         contested = False if is_free else _seize(self.claimable(kind).filter(only or Q()), values, over=over)
         if contested is None:
             return None
-        self.reread()
-        if self.operation_id != claim_id:
-            return None  # another process preempted it at once
-        return Claim(id=claim_id, generation=self.generation, contested=contested)
+        if not (is_free and is_stop):
+            self.reread()
+        is_held = self.operation_id == claim_id  # otherwise another process preempted it at once
+        return Claim(id=claim_id, generation=self.generation, contested=contested) if is_held else None
 
     def want(self, **values: Any) -> bool:
         """Writes the desired state, which the operation in flight or the watcher then brings about.

@@ -65,10 +65,14 @@ class WholeRow(models.Model):
             Event.objects.bulk_create(events)
             return True
 
-    def write_if_free(self, values: Mapping[str, Any], kind: Conditions) -> bool:
-        """Writes to the row if no operation holds it and it meets the conditions. Returns whether it did."""
+    def write_if_free(self, values: Mapping[str, Any], kind: Conditions, *, refresh: bool = False) -> bool:
+        """Writes to the row if no operation holds it and it meets the conditions. Returns whether it did.
+
+        `refresh`: also update the object from the row, but not its owner, type, plan and spending, as `reread` does.
+        """
+        free = _free(type(self), kind)
         found = (self.pk, self.generation) if kind.unchanged else (self.pk,)
-        return bool(_free(type(self), kind).run(values, *found))
+        return free.run_and_refresh(self, values, *found) if refresh else bool(free.run(values, *found))
 
     def claimable(self, kind: Conditions) -> "models.QuerySet[Any]":
         """Returns a query for the row if it meets the conditions, even if an operation holds it."""

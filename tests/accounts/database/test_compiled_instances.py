@@ -1,16 +1,19 @@
 """Instances of a model with related ones, read by a statement that is written once."""
 
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.db import connection
 from django.db.models import Model
 from django.utils import timezone
 
 from accounts.models import User
 from projects.errors import ProjectGoneError
 from projects.models import AgentType, Plan, Project, Spending
+from projects.rules.status.lifecycle import Operation
 
 pytestmark = pytest.mark.django_db
 
@@ -77,3 +80,30 @@ def test_a_refreshed_instance_equals_its_row(project: Project, django_assert_num
     Project.objects.all().delete()
     with pytest.raises(ProjectGoneError):
         project.reread()
+
+
+@pytest.mark.parametrize("operation", [Operation.STOP, Operation.START])
+def test_a_claimed_instance_equals_its_row(project: Project, operation: Operation) -> None:
+    """A claim for a stop reads only the row itself."""
+    found = Project.find_own(project.owner_id, project.pk)
+    assert found is not None
+    kept, larger = found.agent_type, Plan.objects.exclude(pk=project.plan_id)[0]
+    Project.objects.update(plan=larger, name="Another", address="fd00::9", generation=7, settings={"n": [2**70]})
+    claim = found.claim(operation, lasting=timedelta(seconds=9))
+    assert claim is not None
+    expected = Project.objects.select_related("plan").get(pk=project.pk)
+    assert (expected.operation, expected.operation_id, claim.generation) == (operation, claim.id, 8)
+    assert values_of(found) == values_of(expected)
+    assert values_of(found.plan) == values_of(larger)
+    assert (found.agent_type is kept) == (operation == Operation.STOP)
+    assert found.record(claim)
+    assert found.claim(operation, lasting=timedelta(seconds=9), unchanged=True) is not None
+    assert found.claim(operation, lasting=timedelta(seconds=9)) is None
+
+
+def test_a_claim_for_a_stop_is_one_statement_on_postgresql(project: Project, django_assert_num_queries: Any) -> None:
+    found = Project.find_own(project.owner_id, project.pk)
+    assert found is not None
+    with django_assert_num_queries(1 if connection.vendor == "postgresql" else 2):
+        assert found.claim(Operation.STOP, lasting=timedelta(seconds=9)) is not None
+        assert found.agent_type.stop_timeout

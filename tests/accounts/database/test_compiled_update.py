@@ -49,6 +49,17 @@ def test_a_compiled_update_writes_the_same_as_the_orm(alice: User, bob: User, va
     assert User.objects.filter(pk=bob.pk).values().get() == before
 
 
+@pytest.mark.parametrize("values", VALUES, ids=",".join)
+def test_an_update_refreshes_the_instance_as_a_read_would(alice: User, values: dict[str, Any]) -> None:
+    update, seen = compiled(), User.objects.get(pk=alice.pk)
+    seen.is_superuser = True  # as long as nothing is updated, nothing is read
+    assert not update.run_and_refresh(seen, values, alice.pk, 77)
+    assert seen.is_superuser
+    assert update.run_and_refresh(seen, values, alice.pk, alice.session_version)
+    names = [field.attname for field in User._meta.concrete_fields]
+    assert list(map(vars(seen).get, names)) == list(User.objects.values_list(*names).get(pk=alice.pk))
+
+
 def make_event(owner: User, address: str | None) -> Event:
     return Event(
         project_id=uuid4(),
