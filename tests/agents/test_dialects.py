@@ -43,7 +43,7 @@ def sent_by(vendor: str, *pieces: str) -> bytes:
 
 
 @pytest.mark.parametrize("vendor", ["openai", "openrouter", "anthropic"])
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(words=st.lists(st.text(max_size=20), max_size=5), sizes=st.lists(st.integers(1, 90), min_size=1, max_size=4))
 def test_a_stream_is_read_the_same_in_any_pieces(vendor: str, words: list[str], sizes: list[int]) -> None:
     completion = read_stream(vendor, sent_by(vendor, *words), sizes)

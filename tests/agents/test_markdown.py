@@ -72,7 +72,7 @@ def messages_of(text: str, limit: int) -> list[Any]:
     return split(read_markdown(text), limit)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(columns=st.integers(1, 60), rows=st.integers(1, 60), wide=st.integers(1, 4000))
 @example(columns=2, rows=500, wide=20_000)
 @example(columns=9, rows=5000, wide=80)
@@ -91,7 +91,7 @@ def test_a_table_that_is_too_wide_keeps_its_cells_apart() -> None:
     assert found.text == f"a | b | c\n{'x' * 120} |  | 2\n3"
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(text=MARKDOWN, limit=st.sampled_from([48, 200, 4096]))
 def test_any_text_becomes_messages_that_telegram_accepts_without_loss(text: str, limit: int) -> None:
     from assistant.formatting.formatted import clean, units

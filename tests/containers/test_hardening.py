@@ -134,7 +134,7 @@ SPECS = st.builds(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(spec=SPECS)
 def test_for_any_spec_only_names_and_figures_differ(spec: ContainerSpec) -> None:
     payload = container_payload(spec, network="berth-agents")

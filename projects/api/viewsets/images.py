@@ -1,13 +1,13 @@
 """An agent's image under /api."""
 
+from django.http import HttpResponse
 from drf_spectacular.utils import OpenApiResponse
-from rest_framework.response import Response
 
 from accounts.api.openapi import problems
 from accounts.api.parameters import describe
 from accounts.http import AuthenticatedRequest
 from projects.api.serializers.project import ProjectDetailSerializer
-from projects.api.viewsets.own_projects import OwnProjectsViewSet, find_actor, show_detail
+from projects.api.viewsets.own_projects import OwnProjectsViewSet, answer_detail, find_actor
 from projects.models.rows.snapshot import take_snapshot
 from projects.services.images.update import request_update
 from projects.services.observation import refresh
@@ -27,7 +27,7 @@ class ProjectImageViewSet(OwnProjectsViewSet):
             **problems(400, 401, 403, 404, 409, 413, 415, 429, 502, 503),
         },
     )
-    def update_image(self, request: AuthenticatedRequest, id: str) -> Response:
+    def update_image(self, request: AuthenticatedRequest, id: str) -> HttpResponse:
         """Update the agent to the newest image of its type. The agent's memory is copied first. If the new image does
         not become ready in time, the old one runs again with the copy, and an event says why.
         """
@@ -35,4 +35,4 @@ class ProjectImageViewSet(OwnProjectsViewSet):
         refresh([project])
         is_wanted = request_update(project=project, actor=find_actor(request))
         refresh([project])
-        return Response(show_detail(take_snapshot(project)), status=202 if is_wanted else 200)
+        return answer_detail(take_snapshot(project), status=202 if is_wanted else 200)

@@ -1,13 +1,13 @@
 """An agent's memory under /api."""
 
-from rest_framework.response import Response
+from django.http import HttpResponse
 
 from accounts.api.openapi import problems
 from accounts.api.parameters import describe
 from accounts.http import AuthenticatedRequest
 from projects.api.parameters import WAIT
 from projects.api.serializers.project import ProjectDetailSerializer
-from projects.api.viewsets.own_projects import OwnProjectsViewSet, find_actor, show_detail
+from projects.api.viewsets.own_projects import OwnProjectsViewSet, answer_detail, find_actor
 from projects.services import clear_memory
 
 
@@ -18,7 +18,7 @@ class ProjectMemoryViewSet(OwnProjectsViewSet):
         parameters=[WAIT],
         responses={200: ProjectDetailSerializer, **problems(400, 401, 403, 404, 409, 429, 502, 503)},
     )
-    def destroy(self, request: AuthenticatedRequest, id: str) -> Response:
+    def destroy(self, request: AuthenticatedRequest, id: str) -> HttpResponse:
         """Delete the agent's memory permanently. The agent starts again with an empty one, or stays stopped."""
         project = clear_memory(project=self.get_object(), actor=find_actor(request))
-        return Response(show_detail(self.settle(project, self.values[WAIT])))
+        return answer_detail(self.settle(project, self.values[WAIT]))

@@ -1,11 +1,12 @@
 """The base of all views under /api/projects, which finds the caller's own projects."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
 from django.db.models import QuerySet
-from django.http import Http404
+from django.http import Http404, HttpResponse
 from rest_framework.viewsets import GenericViewSet
 
 from accounts.api.revalidation import RevalidatedView
@@ -73,6 +74,11 @@ def read_id(text: str) -> UUID:
     if str(project_id) != text.lower():
         raise Http404
     return project_id
+
+
+def answer_detail(snapshot: Snapshot, *, status: int = 200, headers: Mapping[str, str] | None = None) -> HttpResponse:
+    """Returns the response with the project's detail, which `ProjectDetailSerializer` describes."""
+    return HttpResponse(render_detail(snapshot), status=status, content_type="application/json", headers=headers)
 
 
 def show_detail(snapshot: Snapshot) -> dict[str, Any]:

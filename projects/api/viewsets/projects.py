@@ -15,7 +15,7 @@ from accounts.api.openapi import problems
 from accounts.api.parameters import describe
 from accounts.http import AuthenticatedRequest
 from projects.api.fast_json import render_detail
-from projects.api.idempotency import Answer, answer_once
+from projects.api.idempotency import answer_once
 from projects.api.lists.conditional_lists import PolledList
 from projects.api.lists.filtered_lists import PARAMETERS, answer_query, is_queried
 from projects.api.lists.pagination import CURSOR, LIMIT, LinkPagination
@@ -23,9 +23,9 @@ from projects.api.parameters import IDEMPOTENCY_KEY, REPLAYED, RESTART, WAIT
 from projects.api.serializers.control import ControlSerializer
 from projects.api.serializers.project import ListedProjectSerializer, ProjectDetailSerializer, ValidationSerializer
 from projects.api.serializers.project_requests import NewProjectSerializer, ProjectChangeSerializer
-from projects.api.viewsets.own_projects import OwnProjectsViewSet, find_actor, show_detail
+from projects.api.viewsets.own_projects import OwnProjectsViewSet, answer_detail, find_actor, show_detail
 from projects.models.rows.project import OwnRows, ProjectRow, own_rows, read_own_project
-from projects.models.rows.snapshot import take_snapshot
+from projects.models.rows.snapshot import Snapshot, take_snapshot
 from projects.rules.status.lifecycle import Action
 from projects.rules.status.statuses import Status
 from projects.rules.status.traits import Condition
@@ -58,25 +58,25 @@ class ProjectViewSet(OwnProjectsViewSet):
         parameters=[WAIT, IDEMPOTENCY_KEY, REPLAYED],
         responses={201: ProjectDetailSerializer, **problems(400, 401, 403, 409, 413, 415, 422, 429, 502, 503)},
     )
-    def create(self, request: AuthenticatedRequest) -> Response:
+    def create(self, request: AuthenticatedRequest) -> HttpResponse:
         """Deploy an agent."""
         wait, key = self.values[WAIT], self.values[IDEMPOTENCY_KEY]
         serializer = NewProjectSerializer(data=request.data, context={"owner": request.user})
         serializer.is_valid(raise_exception=True)
 
-        def deploy(project_id: UUID) -> dict[str, Any]:
+        def deploy(project_id: UUID) -> Snapshot:
             project = self.get_queryset().filter(id=project_id).first() if key is not None else None  # created earlier
             if project is None:
                 wanted = serializer.build(project_id, is_first=key is None)
                 project = create_project(owner=request.user, wanted=wanted, actor=find_actor(request))
             else:
                 refresh([project])  # an earlier request created it and was interrupted
-            return show_detail(self.settle(project, wait))
+            return self.settle(project, wait)
 
         if key is None:
-            answer = Answer(deploy(uuid4()), is_replay=False)
-        else:
-            answer = answer_once(owner=request.user, key=key, body=request.data, make=deploy)
+            made = deploy(uuid4())
+            return answer_detail(made, status=201, headers={"Location": reverse("project", args=[made.project.pk])})
+        answer = answer_once(owner=request.user, key=key, body=request.data, make=lambda pk: show_detail(deploy(pk)))
         headers = {"Location": reverse("project", args=[answer.body["id"]])}
         if answer.is_replay:
             headers[REPLAYED.name] = "true"
@@ -118,7 +118,7 @@ class ProjectViewSet(OwnProjectsViewSet):
         parameters=[RESTART],
         responses={200: ProjectDetailSerializer, **problems(400, 401, 403, 404, 409, 413, 415, 429, 502, 503)},
     )
-    def partial_update(self, request: AuthenticatedRequest, id: str) -> Response:
+    def partial_update(self, request: AuthenticatedRequest, id: str) -> HttpResponse:
         """Change a project. The change reaches the agent at its next start, or now with `?restart=true`.
 
         Behind the gateway, a new token, key or budget is in force at once. An agent that crashed because of its
@@ -130,7 +130,7 @@ class ProjectViewSet(OwnProjectsViewSet):
         change = serializer.build()
         project = change_project(project=project, change=change, actor=find_actor(request), restart=restart)
         refresh([project])
-        return Response(show_detail(take_snapshot(project)))
+        return answer_detail(take_snapshot(project))
 
     @describe(
         operation_id="delete_project",
@@ -143,12 +143,12 @@ class ProjectViewSet(OwnProjectsViewSet):
             **problems(401, 403, 404, 409, 429, 502),
         },
     )
-    def destroy(self, request: AuthenticatedRequest, id: str) -> Response:
+    def destroy(self, request: AuthenticatedRequest, id: str) -> HttpResponse:
         """Delete a project with its container and memory. A suspended project stays until staff lift the suspension."""
         project = self.get_object()
         if delete_project(project=project, actor=find_actor(request)):
             return Response(status=204)
-        return Response(show_detail(take_snapshot(project)), status=202)
+        return answer_detail(take_snapshot(project), status=202)
 
     @describe(
         operation_id="control_project",
@@ -164,7 +164,7 @@ class ProjectViewSet(OwnProjectsViewSet):
             **problems(400, 401, 403, 404, 409, 413, 415, 429, 502, 503),
         },
     )
-    def control(self, request: AuthenticatedRequest, id: str) -> Response:
+    def control(self, request: AuthenticatedRequest, id: str) -> HttpResponse:
         """Start, stop or restart the agent. The response comes when the engine has carried it out."""
         project, wait = self.get_object(), self.values[WAIT]
         serializer = ControlSerializer(data=request.data)
@@ -173,8 +173,8 @@ class ProjectViewSet(OwnProjectsViewSet):
         project = control_project(project=project, action=action, actor=find_actor(request))
         snapshot = take_snapshot(project)
         if action == Action.STOP and snapshot.status.traits.condition != Condition.DOWN:
-            return Response(show_detail(snapshot), status=202)
-        return Response(show_detail(self.settle(project, wait) if wait else snapshot))
+            return answer_detail(snapshot, status=202)
+        return answer_detail(self.settle(project, wait) if wait else snapshot)
 
     def _now(self, project_id: UUID, wait: int) -> dict[str, Any]:
         """Returns the fields of a replayed response that must be current: status, reason, and bot with its link."""

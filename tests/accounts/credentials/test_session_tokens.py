@@ -13,9 +13,11 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 from django.conf import settings
+from django.db.models import F
 from django.utils import timezone
 
-from accounts.credentials.session_tokens import issue_session
+from accounts import clock
+from accounts.credentials.session_tokens import issue_session, read_session, revoke_session
 from accounts.models import User
 from tests.clients import Call
 
@@ -122,6 +124,48 @@ def test_a_tampered_token_is_refused(call: Call, alice: User, tampering: str) ->
     answer = call("GET", "/api/auth/keys", by=TAMPERINGS[tampering](alice))
 
     assert (answer.status_code, answer.json()["code"]) == (401, "invalid_token")
+
+
+def _expire(token: str, user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    later = timezone.now() + timedelta(hours=12, seconds=1)
+    monkeypatch.setattr(clock, "now", lambda: later)
+
+
+def _revoke(token: str, user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    claims = read_session(token)
+    revoke_session(jti=claims.jti, expires_at=claims.expires_at)
+
+
+def _change(**values: Any) -> Callable[[str, User, pytest.MonkeyPatch], None]:
+    def change(token: str, user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+        User.objects.filter(pk=user.pk).update(**values)
+
+    return change
+
+
+def _delete(token: str, user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    User.objects.filter(pk=user.pk).delete()
+
+
+ENDINGS = {
+    "expired": _expire,
+    "revoked": _revoke,
+    "signed out everywhere": _change(session_version=F("session_version") + 1),
+    "deactivated": _change(is_active=False),
+    "deleted": _delete,
+}
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_token_that_was_accepted_is_refused_as_soon_as_it_has_ended(
+    call: Call, alice: User, ending: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Although the process remembers what it says."""
+    token = issue_session(alice)
+    assert [call("GET", "/api/auth/keys", by=token).status_code for _ in range(2)] == [200, 200]
+    ENDINGS[ending](token, alice, monkeypatch)
+    assert [call("GET", "/api/auth/keys", by=token).status_code for _ in range(2)] == [401, 401]
+    assert call("GET", "/api/auth/keys", by=f"{token[:-4]}AAAA").status_code == 401
 
 
 def test_all_refusals_read_alike(call: Call, alice: User) -> None:

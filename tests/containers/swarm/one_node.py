@@ -51,7 +51,10 @@ class Swarm:
         wait_until(lambda: self._hears(node))
 
     def revive_ended(self) -> None:
-        """Starts the manager again if its engine ended by itself, as a service manager does. Prints why it ended."""
+        """Starts the manager again if its engine ended by itself, as a service manager does. Prints why it ended.
+
+        Docker's Swarm crashes if a task disappears just while its service is removed (moby/swarmkit#3216).
+        """
         manager = self.cluster.manager
         if not manager.is_there:
             print("The engine's last words:", manager.last_words(), sep="\n")  # noqa: T201 - pytest shows it

@@ -5,7 +5,7 @@ from itertools import product
 from typing import Any
 from uuid import UUID
 
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rest_framework.renderers import JSONRenderer
 
@@ -87,9 +87,6 @@ def serialized(data: Any) -> bytes:
     return body
 
 
-UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-"""How long an example takes depends on the machine's load."""
-
 PERMISSIONS = st.tuples(st.sampled_from(Egress.values), TEXT, TEXT)
 
 
@@ -109,7 +106,6 @@ def hostile() -> Project:
     return project
 
 
-@UNHURRIED
 @given(PROJECTS, SPENDING, PERMISSIONS)
 @example(hostile(), None, ("gateway", "b\na", "</script>"))
 def test_the_fast_json_of_a_project_equals_its_serializer_s(
@@ -121,7 +117,6 @@ def test_the_fast_json_of_a_project_equals_its_serializer_s(
     assert render_detail(snapshot) == serialized(ProjectDetailSerializer(snapshot).data)
 
 
-@UNHURRIED
 @given(st.lists(PROJECTS, max_size=4))
 @example([hostile()])
 def test_the_fast_json_of_the_list_equals_its_serializer_s(projects: list[Project]) -> None:
