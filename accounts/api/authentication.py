@@ -14,8 +14,7 @@ from accounts.models import User
 from accounts.services.notice import with_maintenance
 
 _FOUND = "berth.token"
-"""Key in the request's META under which `hand_over` stores its values. Only reads have it, and maintenance never
-refuses reads."""
+"""Key in the request's META under which `hand_over` stores its values."""
 
 USERS = TokenQuery(with_maintenance, "maintenance")
 
@@ -63,6 +62,9 @@ def _values_of(request: HttpRequest | Request) -> list[bytes] | None:
     return values if scheme.lower() == b"bearer" else None
 
 
-def hand_over(request: HttpRequest, user: User, credential: Credential) -> None:
-    """Stores the user and credential just found, for one use by `BearerAuthentication` in the view."""
+def hand_over(request: HttpRequest | Request, user: User, credential: Credential) -> None:
+    """Stores the user and credential just found, for one use by `BearerAuthentication` in the view.
+
+    The credential of a request that changes something must have `maintenance`; a read is never refused for it.
+    """
     request.META[_FOUND] = (user, credential)

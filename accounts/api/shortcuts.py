@@ -11,6 +11,7 @@ from functools import wraps
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
+from rest_framework.request import Request
 
 from accounts.api.authentication import USERS, hand_over, read_token
 from accounts.api.token_query import Found, TokenQuery
@@ -43,7 +44,7 @@ def shortened(view: View, shortcut: Shortcut) -> View:
     return answer
 
 
-def authenticate(request: HttpRequest, query: TokenQuery, *values: Any) -> Found | None:
+def authenticate(request: HttpRequest | Request, query: TokenQuery, *values: Any) -> Found | None:
     """Returns what the query finds for the request's token. Returns None if there is no valid token or no row."""
     try:
         token = read_token(request)

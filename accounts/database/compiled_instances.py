@@ -70,13 +70,17 @@ class CompiledInstances(Generic[M]):
         return [Part(model), *(Part(other, name) for name, other in relations if isinstance(other, type))]
 
     @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of a row, for `make`."""
+        return (*(column for part in self._parts for column in part.columns), *self._also)
+
+    @cached_property
     def _query(self) -> CompiledQuery:
-        columns = [column for part in self._parts for column in part.columns]
-        return CompiledQuery(lambda *values: self._write(*values).values_list(*columns, *self._also), *self._samples)
+        return CompiledQuery(lambda *values: self._write(*values).values_list(*self.columns), *self._samples)
 
     def read(self, *values: Value) -> Iterator[M]:
         for row in self._query.rows(*values):
-            yield self._make(row)
+            yield self.make(row)
 
     def refresh(self, instance: M, *values: Value) -> bool:
         """Refreshes the instance from its row. Returns False if the row no longer exists."""
@@ -86,7 +90,8 @@ class CompiledInstances(Generic[M]):
         vars(instance).update(vars(found))
         return True
 
-    def _make(self, row: Sequence[Any]) -> M:
+    def make(self, row: Sequence[Any]) -> M:
+        """Returns the instance of a row with these `columns`, which may come from another compiled query."""
         rest = iter(row)
         first, *others = ((part, part.make([next(rest) for _ in part.names])) for part in self._parts)
         instance: M = first[1]

@@ -30,10 +30,14 @@ def read_shown_notice() -> Notice:
     return notice
 
 
+def maintenance_text() -> Subquery:
+    """Returns an expression for the text of the notice during maintenance, or null."""
+    return Subquery(Notice.objects.filter(pk=1, is_maintenance=True).values("text"))
+
+
 def with_maintenance() -> "QuerySet[User]":
-    """Annotates users with `maintenance`: the text of the notice during maintenance, or null."""
-    at_work = Notice.objects.filter(pk=1, is_maintenance=True)
-    return User.objects.annotate(maintenance=Subquery(at_work.values("text")))
+    """Annotates users with `maintenance`, the `maintenance_text`."""
+    return User.objects.annotate(maintenance=maintenance_text())
 
 
 def check_maintenance(user: object) -> None:

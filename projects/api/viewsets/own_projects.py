@@ -2,15 +2,19 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
+from rest_framework.permissions import SAFE_METHODS
+from rest_framework.request import Request
 from rest_framework.viewsets import GenericViewSet
 
 from accounts.api.revalidation import RevalidatedView
 from accounts.http import AuthenticatedRequest, client_address
+from projects.api.caller_query import find_with_caller
 from projects.api.fast_json import render_detail
 from projects.api.serializers.project import ProjectDetailSerializer
 from projects.api.streams.revalidation import Revalidation
@@ -28,6 +32,7 @@ class OwnProjectsViewSet(RevalidatedView, GenericViewSet[Project]):
     works_in_maintenance = ("validate",)  # it changes nothing
     request: AuthenticatedRequest
     revalidation: Revalidation | None = None  # set by `make_revalidation`
+    found: Project | None = None  # by `perform_authentication`, for the first use
 
     def make_revalidation(self, request: AuthenticatedRequest) -> Revalidation:
         return Revalidation(request)
@@ -44,8 +49,16 @@ class OwnProjectsViewSet(RevalidatedView, GenericViewSet[Project]):
         found: QuerySet[Project] = rows.select_related("owner", "plan", "agent_type", "spending")
         return found
 
+    def perform_authentication(self, request: Request) -> None:
+        """Finds the caller and the project that the request changes in one query, because a command waits for each."""
+        if self.lookup_field in self.kwargs and request.method not in SAFE_METHODS:
+            with suppress(Http404):  # only once the caller is known
+                self.found = find_with_caller(request, self.get_id())
+        super().perform_authentication(request)
+
     def get_object(self) -> Project:
-        project = Project.find_own(self.request.user.pk, self.get_id())
+        found, self.found = self.found, None  # a second look must see what has changed
+        project = found or Project.find_own(self.request.user.pk, self.get_id())
         if project is None:
             raise Http404
         return project

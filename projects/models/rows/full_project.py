@@ -45,6 +45,11 @@ class WholeRow(models.Model):
         found: Self | None = next(_own(cls).read(owner_id, project_id), None)
         return found
 
+    @classmethod
+    def command_rows(cls) -> CompiledInstances[Self]:
+        """Returns the rows of a project without its owner, for a query that also finds the owner."""
+        return _command_rows(cls)
+
     def has_operation(self, operation_id: UUID) -> bool:
         """Returns whether the row has this operation."""
         return bool(_in_operation(type(self)).rows(self.pk, operation_id))
@@ -86,6 +91,15 @@ def _own(model: Any) -> CompiledInstances[Any]:
         return rows
 
     return CompiledInstances(write, UUID(int=1), UUID(int=2), beside=_BESIDE, also=_HEARTBEAT)
+
+
+@lru_cache
+def _command_rows(model: Any) -> CompiledInstances[Any]:
+    def write(project_id: UUID) -> "models.QuerySet[Any]":
+        rows: models.QuerySet[Any] = model.objects.filter(pk=project_id).with_heartbeat().order_by()
+        return rows
+
+    return CompiledInstances(write, UUID(int=2), beside=_BESIDE[1:], also=_HEARTBEAT)
 
 
 @lru_cache

@@ -55,10 +55,11 @@ class Reaper:
         if self.is_dead:
             raise Killed
 
-    def statement(self, execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
-        if sql.startswith(("INSERT", "UPDATE", "DELETE")):
+    def statement(self, execute: Any, sql: str | bytes, params: Any, many: bool, context: Any) -> Any:
+        text = sql.decode() if isinstance(sql, bytes) else sql
+        if text.startswith(("INSERT", "UPDATE", "DELETE")):
             self.step()
-        if self.is_dead and not sql.startswith(("ROLLBACK", "RELEASE", "SAVEPOINT")):
+        if self.is_dead and not text.startswith(("ROLLBACK", "RELEASE", "SAVEPOINT")):
             raise Killed
         return execute(sql, params, many, context)
 
