@@ -7,9 +7,9 @@ from urllib.parse import urlsplit
 
 import requests
 import requests.adapters
-import urllib3
 from requests.structures import CaseInsensitiveDict
 
+from containers.docker_api.short_connections import ShortConnections
 from containers.outbound.bounded_http import BoundedPool, BoundedTLSPool, bounded_tls
 
 
@@ -32,6 +32,8 @@ class BoundedAdapter(requests.adapters.HTTPAdapter):
             self._pool = BoundedTLSPool(host, port, maxsize=size, ssl_context=bounded_tls(verify=verify))
         else:
             self._pool = BoundedPool(parts.hostname or "localhost", parts.port or 80, maxsize=size)
+        host = "localhost" if parts.scheme == "http+unix" else parts.netloc
+        self._short = ShortConnections(self._pool.open_socket, host=host, size=size)
 
     def send(self, *args: Any, **options: Any) -> requests.Response:
         response = super().send(*args, **options)
@@ -41,25 +43,17 @@ class BoundedAdapter(requests.adapters.HTTPAdapter):
     def ask(
         self, method: str, target: str, *, body: bytes | None, headers: Mapping[str, str], timeout: float
     ) -> requests.Response:
-        """Sends a request and reads the whole answer, without the overhead of requests.
+        """Sends a request and reads the whole answer, without the overhead of requests. Not over TLS.
 
-        Raises urllib3's errors, while `send` raises those of requests.
+        Raises the errors of `ShortConnections`, while `send` raises those of requests.
         """
-        raw: Any = self._pool.urlopen(
-            method,
-            target,
-            body=body,
-            headers=headers,
-            retries=False,
-            timeout=urllib3.Timeout(connect=timeout, read=timeout),
-            preload_content=False,
-            decode_content=False,
-        )
+        answer = self._short.ask(method, target, body=body, headers=headers, timeout=timeout)
         response = requests.Response()
-        response.status_code, response.reason, response.raw = raw.status, raw.reason, raw
-        response.headers = CaseInsensitiveDict(raw.headers)
+        response.status_code, response.reason = answer.status, answer.reason
+        response.headers = CaseInsensitiveDict(answer.headers)
+        response._content = answer.body  # noqa: SLF001 - there is no other way to set a body that was read
+        response._content_consumed = True  # type: ignore[attr-defined]  # noqa: SLF001 - the same
         _check_is_plain(response)
-        response._content = raw.read()  # noqa: SLF001 - there is no other way to set a body that was read
         return response
 
     def get_connection_with_tls_context(self, *_args: Any, **_options: Any) -> BoundedPool | BoundedTLSPool:
@@ -76,6 +70,7 @@ class BoundedAdapter(requests.adapters.HTTPAdapter):
     def close(self) -> None:
         super().close()
         self._pool.close()
+        self._short.close()
 
 
 def _check_is_plain(response: requests.Response) -> None:

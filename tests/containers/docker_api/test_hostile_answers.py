@@ -51,7 +51,15 @@ WITHOUT_ANSWER: dict[str, Call] = {
 }
 """Calls of which only the status counts."""
 
-VALID = {"a byte order mark", "a text", "a list", "null", "headers that are none", "thousands of headers"}
+VALID = {
+    "early hints",
+    "a byte order mark",
+    "a text",
+    "a list",
+    "null",
+    "headers that are none",
+    "thousands of headers",
+}
 """Shapes that are valid JSON after all, or that the readers of the value distinguish."""
 
 
