@@ -20,16 +20,16 @@ MOST = {
     "create": 29,
     "create with a key of OpenAI": 28,
     "create without a gateway": 23,
-    "stop": 5,
-    "start": 22,
-    "start again": 3,
-    "restart": 22,
-    "a new name": 8,
-    "a new key": 12,
-    "delete": 13,
+    "stop": 3,
+    "start": 21,
+    "start again": 2,
+    "restart": 21,
+    "a new name": 7,
+    "a new key": 11,
+    "delete": 12,
 }
-"""A project with a budget, whose owner has a plan with one. The token's user is read with whether staff are at work.
-A key that may be of a provider that the staff have named asks for these.
+"""A project with a budget, whose owner has a plan with one. The token's user is read with whether staff are at work,
+and with the project. A key that may be of a provider that the staff have named asks for these.
 """
 
 
