@@ -23,19 +23,22 @@ REFERENCES = 16
 
 def settings_of(schema: Any) -> list[Setting]:
     """Returns the schema's settings in the order of the form, with Berth's own if the schema does not exclude them."""
+    required = schema.get("required") if isinstance(schema, Mapping) else None
+    needed = frozenset(required) if isinstance(required, list) else frozenset()
+    found = [_describe(name, part, is_required=name in needed) for name, part in _properties_of(schema)]
+    return sorted(found, key=_place)
+
+
+def _properties_of(schema: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yields the names of the settings with their schemas, in which references are followed."""
     whole = schema if isinstance(schema, Mapping) else {}
     named = whole.get("properties")
     properties = dict(named) if isinstance(named, Mapping) else {}
     if schema is not False and whole.get("additionalProperties") is not False:
         properties = dict.fromkeys(FIRST, True) | properties
-    required = whole.get("required")
-    needed = frozenset(required) if isinstance(required, list) else frozenset()
-    found = [
-        _describe(name, {**_own(name), **_resolve(part, whole)}, is_required=name in needed)
-        for name, part in properties.items()
-        if part is not False
-    ]
-    return sorted(found, key=_place)
+    for name, part in properties.items():
+        if part is not False:
+            yield name, {**_own(name), **_resolve(part, whole)}
 
 
 def _own(name: str) -> Mapping[str, Any]:
@@ -135,7 +138,8 @@ def _in_words(value: Any) -> str:
 
 def all_defaults_of(schema: Any) -> dict[str, Any]:
     """Returns every default of the schema by setting."""
-    return {each.name: each.default for each in settings_of(schema) if each.default is not None}
+    found = ((name, part.get("default")) for name, part in _properties_of(schema))
+    return {name: default for name, default in found if default is not None}
 
 
 def defaults_of(schema: Any) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from django.db import IntegrityError, transaction
 from django.db.utils import Error as DatabaseError
 from django.views.decorators.debug import sensitive_variables
 
+from accounts.database.insert import insert_row
 from accounts.models import User
 from projects.credentials.tool_servers import look_at_servers
 from projects.credentials.verification import CredentialCheck, parse_bot_id, verify_credentials
@@ -144,7 +145,7 @@ def _insert_claimed(*, owner: User, wanted: NewProject, check: CredentialCheck) 
             project.uid = take_uid()
             if place is not None:
                 equip_new(project, place)  # otherwise its start does this
-            project.save(force_insert=True)
+            insert_row(project)
             project.cache_spending(None)
     except IntegrityError:
         if Project.objects.filter(pk=project.pk).exists():  # a retry has taken over from a slow request
