@@ -7,6 +7,7 @@ import time
 from asyncio import IncompleteReadError, StreamReader, StreamWriter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from typing import Any
 
 from containers.socket_proxy import bodies
 from containers.socket_proxy.checks import as_bytes
@@ -37,14 +38,16 @@ class Server:
         self._engine = engine
         self._gate = Gate(engine, profile)
         self._most = most
-        self._open = 0
+        # The event loop keeps only weak references to tasks, and after the end of a client's data nobody else has one.
+        self._open: set[asyncio.Task[Any] | None] = set()
         self._may_log_at = 0.0
 
     async def serve(self, reader: StreamReader, writer: StreamWriter) -> None:
         """Serves one connection. Raises nothing."""
-        self._open += 1
+        task = asyncio.current_task()
+        self._open.add(task)
         try:
-            if self._open > self._most:
+            if len(self._open) > self._most:
                 await _answer(writer, 503, _message("The proxy has too many connections."))
             else:
                 await self._serve(reader, writer)
@@ -55,7 +58,7 @@ class Server:
         except Exception:
             logger.exception("A request has failed.")
         finally:
-            self._open -= 1
+            self._open.discard(task)
             writer.close()
 
     async def _serve(self, reader: StreamReader, writer: StreamWriter) -> None:

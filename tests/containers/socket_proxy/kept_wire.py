@@ -29,6 +29,8 @@ NOT_MADE = b"HTTP/1.1 409 Conflict\r\nContent-Length: 2\r\n\r\n{}"
 class KeptWire(Wire):
     answers: list[bytes] = field(default_factory=lambda: [NOT_MADE])
     """Answers to the start of a program, in pieces."""
+    last_words: bytes | None = b""
+    """What the program says once it has read everything. It waits as long as this is None."""
 
     async def _serve(self, head: bytes, reader: StreamReader, writer: StreamWriter) -> None:
         place = len(self.came)
@@ -45,6 +47,9 @@ class KeptWire(Wire):
             return  # the proxy reads this one to its end
         while more := await reader.read(65536):
             self.came[place] += more
+        while self.last_words is None:
+            await asyncio.sleep(0.01)
+        writer.write(self.last_words)
 
 
 def is_start(head: bytes) -> bool:

@@ -1,5 +1,8 @@
 """No byte of a second request reaches an engine, even if it keeps a connection open and does not hand it over."""
 
+import gc
+import socket
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 
@@ -84,6 +87,24 @@ def test_streams_that_are_handed_over_flow(wire: KeptWire, answer: bytes, more: 
         stream.sendall(b"late")
         wait_until(lambda: wire.came[0].endswith(b"}early late"))
     assert came == answer
+
+
+def test_a_program_may_answer_long_after_the_end_of_what_it_reads(wire: KeptWire) -> None:
+    """Nothing but the proxy itself keeps the tasks that wait for it, so a collection of garbage would end them."""
+    wire.answers, wire.last_words = [MANY], None
+    ask_for_run(wire)
+    with wire.connect() as stream:
+        stream.sendall(start() + b"all")
+        assert stream.recv(65536) == MANY
+        stream.shutdown(socket.SHUT_WR)
+        wait_until(lambda: wire.came[0].endswith(b"}all"))
+        for _ in range(50):
+            time.sleep(0.01)
+            gc.collect()
+        wire.last_words = b"a late answer"
+        assert stream.recv(65536) == b"a late answer"
+        assert stream.recv(65536) == b""
+    wire.last_words = b""
 
 
 @pytest.mark.parametrize(
