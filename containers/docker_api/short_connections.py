@@ -58,7 +58,10 @@ class ShortConnections:
         except BaseException:
             sock.close()
             raise
-        self._give_back(sock) if reader.is_reusable else sock.close()
+        if reader.is_reusable:
+            self._give_back(sock)
+        else:
+            sock.close()
         return reader.answer
 
     def close(self) -> None:
@@ -102,11 +105,10 @@ def _read_answer(sock: socket.socket) -> "_Reader":
     reader = _Reader()
     try:
         while not reader.is_complete:
-            piece = sock.recv(_PIECE)
-            if not piece:
+            if piece := sock.recv(_PIECE):
+                reader.parser.feed_data(piece)
+            else:
                 reader.end()
-                break
-            reader.parser.feed_data(piece)
     except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
         raise ProtocolError("The answer is not HTTP.", error) from error
     return reader
@@ -131,7 +133,7 @@ class _Reader:
         """The engine has closed the connection, which completes an answer without a length."""
         if not self._has_headers or _HAVE_A_LENGTH & {name.lower() for name in self._headers}:
             raise ProtocolError("The engine closed the connection within an answer.")
-        self.is_complete, self.is_reusable = True, False
+        self.is_complete = True
 
     def on_message_begin(self) -> None:
         if self.is_complete:  # it would be taken for the answer to the next request
