@@ -79,10 +79,10 @@ def test_a_transcript_stays_within_its_reservation_and_is_never_cut(tmp_path: Pa
     async def test(ledger: Ledger) -> None:
         cost = CallCost(await ledger.reserve(entry, "m", input_tokens=parsed.input, min_output=0, max_output=0))
         meter = choose_meter(parsed, {"Content-Type": "text/event-stream"})
-        length_watch = LengthWatch(ledger, Sightings(Clock(2026, 11, 22)), entry, Kind.OPENAI, parsed, cost)
+        length_watch = LengthWatch(meter, ledger, Sightings(Clock(2026, 11, 22)), entry, Kind.OPENAI, parsed, cost)
         for _ in range(300):
             meter.feed(b"data: " + json.dumps(delta).encode() + b"\n\n")
-            assert length_watch.check(meter) == b""
+            assert length_watch.check() == b""
         cost.mark_broken(meter)
         assert cost.usage.tokens == bound(60_000)
 

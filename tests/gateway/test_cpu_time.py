@@ -49,7 +49,7 @@ async def drain_pieces(answer: Any) -> None:
 
 
 async def pass_pieces(answer: Any) -> None:
-    piece_filter = PieceFilter(LeakDetector("secret"), BlindMeter(), lambda *_: 0.0, lambda: b"")
+    piece_filter = PieceFilter(LeakDetector("secret"), BlindMeter(), lambda *_: 0.0)
     relay = SimpleNamespace(pay=lambda piece: piece_filter.pay(len(piece)), run=at_once)
     await _pass_pieces(answer, cast(Any, SimpleNamespace(write=at_once)), piece_filter, cast(Any, relay))
 
@@ -105,7 +105,7 @@ def test_the_time_that_a_meter_needs_for_a_long_piece_is_charged() -> None:
     assert timed_meter.take() == 0.0
     timed_meter.feed(b"a" * (SHORT_READ + 1))
     assert timed_meter.take() == 1.0 - SECONDS_FOR_A_PIECE
-    piece_filter = PieceFilter(LeakDetector("secret"), BlindMeter(), pay, lambda: b"")
+    piece_filter = PieceFilter(LeakDetector("secret"), BlindMeter(), pay)
     piece_filter.feed(b"a" * (SHORT_READ + 1))
     piece_filter.pay(SHORT_READ + 1, 2.0)
     assert paid == [3.0 - SECONDS_FOR_A_PIECE]

@@ -38,13 +38,13 @@ def test_an_answer_without_text_is_cut_and_counted_too(tmp_path: Path, text: str
         parsed = ParsedCall(Call.CHAT, {}, "m", 0, 16, 1, is_stream=True)
         cost = CallCost(await ledger.reserve(entry, "m", input_tokens=0, min_output=16, max_output=16))
         await ledger.read_since(0)
-        length_watch = LengthWatch(ledger, Sightings(Clock(*NOW)), entry, Kind.OPENAI, parsed, cost)
         meter, last = ChatMeter(), b""
+        length_watch = LengthWatch(meter, ledger, Sightings(Clock(*NOW)), entry, Kind.OPENAI, parsed, cost)
         for _ in range(20):
             meter.feed(event(text))
-            last = last or length_watch.check(meter)
+            last = last or length_watch.check()
         assert (b"it resets on" in last) == (budget == 1000)
-        length_watch.mark_broken(meter)
+        length_watch.mark_broken()
         assert cost.usage.is_estimated
         assert cost.usage.output >= 50_000
         assert budget == 1000 or cost.usage.output <= cost.reservation.output <= budget

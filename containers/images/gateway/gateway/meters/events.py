@@ -16,6 +16,9 @@ _BLANKS = b" \t\r\n"
 _decoder = json.JSONDecoder()
 """Like `json.loads`, but without guessing the encoding, which the format defines."""
 
+_ESCAPE = b"\\u00"
+"""Begins the escape of an ASCII character in JSON, so that a name need not appear as it is."""
+
 _END = re.compile(rb"\r?\n\r?\n|\r\r")
 
 
@@ -53,6 +56,14 @@ class EventSplitter:
         rest = bytes(self._rest)
         self._rest.clear()
         return rest
+
+
+def may_report_usage(piece: bytes) -> bool:
+    """Whether an event of the piece may report a usage. Many providers send `"usage": null` with every event."""
+    at = piece.find(b"usage")
+    if at < 0:
+        return _ESCAPE in piece
+    return not piece.startswith((b'":null', b'": null'), at + 5) or b"usage" in piece[at + 5 :] or _ESCAPE in piece
 
 
 def read_only_event(piece: bytes) -> dict[str, Any] | None:

@@ -5,7 +5,13 @@ from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import Any
 
-from gateway.meters.events import EventSplitter, read_event, read_model, read_only_event
+from gateway.meters.events import (
+    EventSplitter,
+    may_report_usage,
+    read_event,
+    read_model,
+    read_only_event,
+)
 from gateway.meters.hidden_output import HiddenReasoning
 from gateway.meters.usage import Usage
 
@@ -18,6 +24,8 @@ the vocabularies named below, no token contains the end of one word and the star
 _SIGN = re.compile(r"([\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\U00020000-\U0003ffff])(?!\1)")
 """A character of a script without blanks (Chinese, Japanese, Thai) or of syllables (Korean). A repeated one counts
 once."""
+BYTES_PER_CERTAIN_TOKEN = 2
+"""The least that a token takes which is certain to be one, unless it has an event of its own, which takes more."""
 SIGNS_PER_TOKEN = 2
 """The most on average."""
 TEXTS_PER_COUNT = 64
@@ -41,6 +49,23 @@ class Meter(ABC):
     def feed(self, piece: bytes) -> bytes:
         """Takes a piece of the answer and returns the part that may be passed on now."""
 
+    @property
+    def is_between_events(self) -> bool:
+        """Whether the next piece begins with a new event."""
+        return False
+
+    def passes_unchanged(self, _piece: bytes, /) -> bool:
+        """Whether `feed` returns this piece, which begins with a new event, and is between events again after it.
+
+        Such a piece may be passed on before it is read.
+        """
+        return False
+
+    def feed_all(self, pieces: list[bytes]) -> None:
+        """Takes pieces that have been passed on because they pass unchanged."""
+        for piece in pieces:
+            self.feed(piece)
+
     def finish(self) -> bytes:
         """Returns the rest to pass on at the end of the answer."""
         return b""
@@ -60,6 +85,10 @@ class Meter(ABC):
     def exceeds(self, limit: int) -> bool:
         """Whether certainly more than this number of tokens have arrived."""
         return self.least_tokens() > limit
+
+    def bytes_below(self, _limit: int, /) -> int:
+        """Returns how many more bytes of the answer certainly do not exceed this number of tokens."""
+        return 0
 
     def likely_tokens(self) -> int:
         """Returns how many tokens have probably arrived, rather too many than too few. Estimates use this number."""
@@ -107,6 +136,13 @@ class EventMeter(Meter):
         self.unfinished = self._splitter.pending_size
         return piece
 
+    def passes_unchanged(self, piece: bytes, /) -> bool:
+        return piece.endswith(b"}\n\n") and not (self._hide_usage and may_report_usage(piece))
+
+    @property
+    def is_between_events(self) -> bool:
+        return not self._splitter.pending_size
+
     def finish(self) -> bytes:
         rest = self._splitter.take_rest()
         hidden = self._is_hidden(rest)
@@ -130,9 +166,14 @@ class EventMeter(Meter):
         return is_only_usage
 
     def exceeds(self, limit: int) -> bool:
-        """Avoids counting words in most cases: a certain token takes at least two characters or a text of its own."""
-        most = max((self._uncounted_size + 1) // 2, len(self._uncounted))
-        return self._least_tokens + most > limit and super().exceeds(limit)
+        return self._most_certain_tokens() > limit and super().exceeds(limit)
+
+    def bytes_below(self, limit: int, /) -> int:
+        return BYTES_PER_CERTAIN_TOKEN * (limit - self._most_certain_tokens())
+
+    def _most_certain_tokens(self) -> int:
+        """Returns the most that `least_tokens` can be, without counting words."""
+        return self._least_tokens + max((self._uncounted_size + 1) // BYTES_PER_CERTAIN_TOKEN, len(self._uncounted))
 
     def least_tokens(self) -> int:
         """Counts words, and events with other signs: most providers send one event per token, some one per sign."""

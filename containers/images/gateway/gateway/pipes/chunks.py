@@ -3,11 +3,14 @@
 Nearly all chunks of a stream arrive like this. The library's parser needs eight calls to read one and unpack it.
 """
 
+from functools import lru_cache
+
 from aiohttp.streams import StreamReader
 
-_DIGITS = b"0123456789abcdefABCDEF"
 _MAX_DIGITS = 8
 """The most digits of a chunk's length."""
+_NO_HEADS = (b"\0", b"\0")
+"""What no chunk begins with."""
 
 
 def payload_of_chunk(data: bytes) -> bytes:
@@ -15,12 +18,18 @@ def payload_of_chunk(data: bytes) -> bytes:
 
     Returns b"" for any other data.
     """
-    if not data.endswith(b"\n\r\n"):
-        return b""
-    head = data.find(b"\r\n", 1, _MAX_DIGITS + 2)
-    if head < 0 or data[:head].strip(_DIGITS):
-        return b""
-    return data[head + 2 : -2] if int(data[:head], 16) == len(data) - head - 4 else b""
+    heads = _heads_of(len(data))
+    return data[len(heads[0]) : -2] if data.startswith(heads) and data.endswith(b"\n\r\n") else b""
+
+
+@lru_cache(maxsize=4096)
+def _heads_of(size: int) -> tuple[bytes, bytes]:
+    """Returns the head that a chunk of this size, with its head and its end, begins with: in both cases of letters."""
+    for digits in range(1, _MAX_DIGITS + 1):
+        content = size - digits - len(b"\r\n\r\n")
+        if content > 0 and len(head := b"%x" % content) == digits:
+            return head + b"\r\n", head.upper() + b"\r\n"
+    return _NO_HEADS
 
 
 def is_between_chunks(content: StreamReader | None, data: bytes) -> bool:

@@ -1,7 +1,7 @@
 """Passes an answer on to the agent, piece by piece, as fast as the agent takes it."""
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from types import MappingProxyType
 
@@ -10,7 +10,7 @@ from aiohttp import web
 
 from agent_contract import redact_credentials
 from gateway.pipes.leak_detector import LeakDetector, encodings_of
-from gateway.pipes.piece_filter import BEGUN, BrokenError, ExceededError, Meter, PayFor, PieceFilter
+from gateway.pipes.piece_filter import BEGUN, BrokenError, ExceededError, LengthLimit, Meter, PayFor, PieceFilter
 from gateway.pipes.relay import Relay
 from gateway.rules.allowlist import answer_headers
 from gateway.rules.refusals import RefusedError, Why
@@ -30,23 +30,23 @@ async def pass_on(
     meter: Meter,
     pay: PayFor,
     hide_usage: bool = False,
-    end: Callable[[], bytes] = lambda: b"",
+    length_limit: LengthLimit | None = None,
     headers: Mapping[str, str] = MappingProxyType({}),
 ) -> web.StreamResponse:
     """Passes on an answer. Returns when the agent has received it completely.
 
-    If the answer arrives faster than `pay` allows, the pieces become larger. `end` is called after each piece. Empty
-    bytes mean that the answer may continue; others are sent as its end. `headers` are added to the provider's. Raises
-    RefusedError before anything was sent, and BrokenError after that.
+    If the answer arrives faster than `pay` allows, the pieces become larger. `headers` are added to the provider's. In
+    the end, the meter has read all pieces that were passed on. Raises RefusedError before anything was sent, and
+    BrokenError after that.
     """
     response = _begin(request, answer, secrets, hide_usage=hide_usage)
     response.headers.update(headers)
-    piece_filter = PieceFilter(LeakDetector(*secrets), meter, pay, end)
+    piece_filter = PieceFilter(LeakDetector(*secrets), meter, pay, length_limit)
     request[BEGUN] = True
     try:
         await response.prepare(request)
         await _pass_pieces(answer, response, piece_filter, Relay(request, response, answer, piece_filter))
-        if rest := meter.finish():
+        if rest := piece_filter.finish():
             await response.write(rest)
         await response.write_eof()
     except ExceededError as error:
@@ -54,6 +54,8 @@ async def pass_on(
         raise
     except (aiohttp.ClientError, TimeoutError, OSError) as error:
         raise BrokenError from error
+    finally:
+        piece_filter.close()
     return response
 
 

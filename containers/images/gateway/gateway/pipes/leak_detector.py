@@ -11,11 +11,15 @@ class LeakDetector:
         self._first, *self._others = (form.encode() for secret in secrets for form in encodings_of(secret))
         self._overlap = max(map(len, (self._first, *self._others))) - 1
         self._tail = b""
+        self._spans_lines = any(b"\n" in form for form in (self._first, *self._others))
 
     def is_completed_by(self, piece: bytes) -> bool:
         """Whether a credential ends within this piece. Must be called with every piece, in order."""
-        joined = self._tail + piece
-        self._tail = joined[-self._overlap :] if self._overlap else b""
+        joined = self._tail + piece if self._tail else piece
+        if joined.endswith(b"\n") and not self._spans_lines:
+            self._tail = b""
+        else:
+            self._tail = joined[-self._overlap :] if self._overlap else b""
         if self._first in joined:
             return True
         return bool(self._others) and any(other in joined for other in self._others)

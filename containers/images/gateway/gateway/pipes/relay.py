@@ -67,12 +67,15 @@ class Relay:
 
     def chunk_arrived(self, chunk: bytes, payload: bytes) -> bool:
         """Passes on the chunk unchanged if possible. Everything before it has been passed on."""
+        # A property would be a call for each piece.
+        is_paused = self._agent._paused  # noqa: SLF001
         transport = self._agent.transport
-        if transport is None or transport.is_closing() or self._agent.writing_paused:
-            return False
-        if self._is_passing or self._stopped is None or self._stopped.done():
+        if is_paused or self._is_passing or transport is None or transport.is_closing():
             return False
         try:
+            if self._piece_filter.passes_unread(payload):
+                transport.write(chunk)
+                return True
             passed = self._piece_filter.feed(payload)
             if passed is payload:
                 transport.write(chunk)

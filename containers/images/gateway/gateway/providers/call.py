@@ -144,21 +144,23 @@ class ProviderCalls:
                 cost.mark_free()
                 return (await pass_redacted(answer, secrets=(request.provider.key,), headers=headers))[1]
             meter, pay = choose_meter(parsed, answer.headers), partial(self._rates.pay, request.entry)
-            watch = LengthWatch(self._ledger, self._sightings, request.entry, request.provider.kind, parsed, cost)
+            watch = LengthWatch(
+                meter, self._ledger, self._sightings, request.entry, request.provider.kind, parsed, cost
+            )
             try:
                 response = await pass_on(
                     request.http, answer, secrets=(request.provider.key,), meter=meter, pay=pay, headers=headers,
-                    hide_usage=parsed.hide_usage, end=partial(watch.check, meter),
+                    hide_usage=parsed.hide_usage, length_limit=watch,
                 )  # fmt: skip
             except ExceededError:
-                watch.mark_broken(meter)
+                watch.mark_broken()
                 raise
             except BaseException as error:
                 request.leave()
-                watch.mark_abandoned(meter, await drain(answer, meter, pay))
+                watch.mark_abandoned(await drain(answer, meter, pay))
                 cost.is_error |= isinstance(error, RefusedError)  # an answer that agents never get
                 raise
-            watch.mark_complete(meter)
+            watch.mark_complete()
             return response
 
     async def _pass_free_call(self, request: ProviderRequest) -> web.StreamResponse:

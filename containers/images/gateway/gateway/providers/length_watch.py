@@ -7,6 +7,7 @@ from gateway.budgets.ledger import Ledger
 from gateway.entries.entry import Entry, Kind
 from gateway.meters.meter import Meter
 from gateway.pipes.draining import Drained
+from gateway.pipes.piece_filter import MAX_UNREAD_SIZE
 from gateway.providers.call_cost import CallCost
 from gateway.providers.parsed_call import ParsedCall
 from gateway.rules.paths import Call
@@ -21,6 +22,7 @@ MIN_EXTENSION = 256
 class LengthWatch:
     """Watches the length of one answer."""
 
+    meter: Meter
     ledger: Ledger
     sightings: Sightings
     entry: Entry
@@ -28,16 +30,16 @@ class LengthWatch:
     parsed: ParsedCall
     cost: CallCost
 
-    def check(self, meter: Meter) -> bytes:
+    def check(self) -> bytes:
         """Reserves more for an answer that exceeds its limit. Returns b"" while the answer may continue.
 
         If the budget has no room, returns an error in the format of the stream, which ends the answer. Calls whose
         answers have no limit, such as transcriptions, are bounded by their reservation.
         """
-        if not (self.parsed.has_length and self.entry.budget.is_set):
+        if not self._is_limited:
             return b""
         try:
-            while meter.exceeds(self.cost.reservation.output):
+            while self.meter.exceeds(self.cost.reservation.output):
                 self._extend(max(MIN_EXTENSION, self.cost.reservation.output))
         except RefusedError as error:
             note_refusal(self.sightings, self.entry, error)
@@ -45,24 +47,31 @@ class LengthWatch:
             return shape_in_stream(error, kind, is_response=self.parsed.call is Call.RESPONSES)
         return b""
 
-    def mark_broken(self, meter: Meter) -> None:
-        self._cover(meter)
-        self.cost.mark_broken(meter)
+    def bytes_before_check(self) -> int:
+        return self.meter.bytes_below(self.cost.reservation.output) if self._is_limited else MAX_UNREAD_SIZE
 
-    def mark_abandoned(self, meter: Meter, drained: Drained) -> None:
-        self._cover(meter)
-        self.cost.mark_abandoned(meter, drained)
+    @property
+    def _is_limited(self) -> bool:
+        return self.parsed.has_length and self.entry.budget.is_set
 
-    def mark_complete(self, meter: Meter) -> None:
-        self._cover(meter)
-        self.cost.mark_complete(meter)
+    def mark_broken(self) -> None:
+        self._cover()
+        self.cost.mark_broken(self.meter)
 
-    def _cover(self, meter: Meter) -> None:
+    def mark_abandoned(self, drained: Drained) -> None:
+        self._cover()
+        self.cost.mark_abandoned(self.meter, drained)
+
+    def mark_complete(self) -> None:
+        self._cover()
+        self.cost.mark_complete(self.meter)
+
+    def _cover(self) -> None:
         """Reserves the likely length of an answer that exceeded its limit, because the limit no longer bounds it.
 
         So far only the certain length is reserved. The rest counts as far as the budget has room for it.
         """
-        more = meter.likely_tokens() - self.cost.reservation.output
+        more = self.meter.likely_tokens() - self.cost.reservation.output
         if self.cost.exceeds_request and more > 0:
             with suppress(RefusedError):
                 self._extend(more)
