@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from functools import lru_cache
 
 HOUR = 3600
 
@@ -16,6 +17,7 @@ def hour_of(moment: float) -> int:
     return int(moment // HOUR)
 
 
+@lru_cache(maxsize=64)  # every call needs the same few names several times
 def name_of(period: Period, hour: int) -> str:
     """Returns the name of the hour's day, such as 2026-11-22, or of its month, such as 2026-11."""
     return datetime.fromtimestamp(hour * HOUR, UTC).strftime("%Y-%m-%d" if period is Period.DAY else "%Y-%m")
