@@ -6,6 +6,7 @@ Parsing or writing a text of 27 MB in one go would block everything else. Its sy
 import json
 import re
 import secrets
+from functools import cached_property
 from typing import NamedTuple
 
 from gateway.providers.time_slices import Slices
@@ -45,10 +46,13 @@ class _Text(NamedTuple):
 
 class ExtractedTexts:
     def __init__(self) -> None:
-        self._mark = secrets.token_hex(16)
-        """A random string that occurs in all placeholders and nowhere else."""
         self._texts: list[_Text] = []
         self._lengths: dict[str, int] = {}
+
+    @cached_property
+    def _mark(self) -> str:
+        """A random string that occurs in all placeholders and nowhere else."""
+        return secrets.token_hex(16)
 
     def add(self, raw: memoryview, beginning: str, length: int) -> str:
         """Returns the placeholder for a text."""
