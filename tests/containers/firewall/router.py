@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from socket import AF_INET, AF_INET6
 from typing import Any
 from uuid import uuid4
 
@@ -114,7 +115,8 @@ def _give_addresses(router: Router) -> None:
         f"{world} route add 11.99.0.0/24 via 11.98.0.1",
         f"{world} -6 route add 2a01:99::/64 via 2a01:98::1",
         # Every other address belongs to this machine.
-        *(f"{world} addr add {address} dev lo" for address in NAME_SERVERS.values()),
+        f"{world} addr add {NAME_SERVERS[AF_INET]} dev lo",
+        f"{world} addr add {NAME_SERVERS[AF_INET6]} dev lo nodad",  # otherwise it is not there at once
         f"{world} route add local 0.0.0.0/0 dev lo table main",
         f"{world} -6 route add local ::/0 dev lo table main",
     ):
