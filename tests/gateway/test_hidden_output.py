@@ -7,7 +7,7 @@ import pytest
 from gateway.entries.entry import Entry, Kind, Provider
 from gateway.meters import hidden_output
 from gateway.meters.anthropic import MessagesMeter
-from gateway.meters.meter import EventMeter
+from gateway.meters.event_meter import EventMeter
 from gateway.meters.openai import ChatMeter, ResponsesMeter
 from gateway.meters.usage import Usage
 from gateway.providers.reading import read_call

@@ -8,7 +8,7 @@ import pytest
 from gateway.entries.entry import Price
 from gateway.meters.anthropic import MessagesMeter, read_anthropic_usage
 from gateway.meters.document_meter import MAX_WHOLE_DOCUMENT, DocumentMeter
-from gateway.meters.events import EventSplitter, read_event, read_only_event
+from gateway.meters.events import EventSplitter, may_report_usage, read_event, read_only_event
 from gateway.meters.meter import Meter
 from gateway.meters.openai import ChatMeter, ResponsesMeter, read_openai_usage
 from gateway.meters.usage import Usage, cost_of
@@ -176,3 +176,18 @@ def test_money_is_rounded_up_and_the_price_of_staff_counts_first() -> None:
     assert cost_of(Usage(10, 5, cached=4), price) == 17  # 6 + 0.4 + 10
     assert cost_of(Usage(10, 5, money=3), None) == 3
     assert cost_of(Usage(10, 5, money=3), price) == 20
+
+
+@pytest.mark.parametrize(("event", "may"), [
+    ('{"choices": []}', False),
+    ('{"choices": [], "usage": null}', False),
+    ('{"choices":[],"usage":null}', False),
+    ('{"choices": [], "usage":  null}', True),
+    ('{"choices": [], "usage": {"prompt_tokens": 1}}', True),
+    ('{"usage": null, "choices": [], "usage": {"prompt_tokens": 1}}', True),
+    ('{"choices": [], "\\u0075sage": {"prompt_tokens": 1}}', True),
+    ('{"usage": null, "\\u0075sage": {"prompt_tokens": 1}}', True),
+    ('{"content": "the usage of a word"}', True),
+])  # fmt: skip
+def test_a_piece_that_may_report_usage_is_recognised(event: str, may: bool) -> None:
+    assert may_report_usage(f"data: {event}\n\n".encode()) == may

@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
+from gateway.meters.event_meter import EventMeter
 from gateway.meters.hidden_output import length_of
-from gateway.meters.meter import EventMeter
 from gateway.meters.usage import NoCountError, Usage, cache_surcharge, count_in, read_money
 
 _COUNTS = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")

@@ -3,8 +3,8 @@
 from math import ceil
 from typing import Any
 
+from gateway.meters.event_meter import EventMeter
 from gateway.meters.hidden_output import length_of
-from gateway.meters.meter import EventMeter
 from gateway.meters.usage import (
     AUDIO_TOKENS_PER_SECOND,
     MILLION,

@@ -67,8 +67,7 @@ class Relay:
 
     def chunk_arrived(self, chunk: bytes, payload: bytes) -> bool:
         """Passes on the chunk unchanged if possible. Everything before it has been passed on."""
-        # A property would be a call for each piece.
-        is_paused = self._agent._paused  # noqa: SLF001
+        is_paused = self._agent._paused  # noqa: SLF001 - the public property is a call for each piece
         transport = self._agent.transport
         if is_paused or self._is_passing or transport is None or transport.is_closing():
             return False

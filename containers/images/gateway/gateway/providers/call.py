@@ -9,6 +9,7 @@ from aiohttp import web
 
 from gateway.budgets.ledger import Ledger
 from gateway.meters.document_meter import BlindMeter
+from gateway.meters.meter import Meter
 from gateway.pipes.draining import drain
 from gateway.pipes.forwarding import pass_on, pass_redacted
 from gateway.pipes.guard import length_of, read_body
@@ -144,9 +145,7 @@ class ProviderCalls:
                 cost.mark_free()
                 return (await pass_redacted(answer, secrets=(request.provider.key,), headers=headers))[1]
             meter, pay = choose_meter(parsed, answer.headers), partial(self._rates.pay, request.entry)
-            watch = LengthWatch(
-                meter, self._ledger, self._sightings, request.entry, request.provider.kind, parsed, cost
-            )
+            watch = self._watch(request, parsed, cost, meter)
             try:
                 response = await pass_on(
                     request.http, answer, secrets=(request.provider.key,), meter=meter, pay=pay, headers=headers,
@@ -162,6 +161,9 @@ class ProviderCalls:
                 raise
             watch.mark_complete()
             return response
+
+    def _watch(self, request: ProviderRequest, parsed: ParsedCall, cost: CallCost, meter: Meter) -> LengthWatch:
+        return LengthWatch(meter, self._ledger, self._sightings, request.entry, request.provider.kind, parsed, cost)
 
     async def _pass_free_call(self, request: ProviderRequest) -> web.StreamResponse:
         """Passes on a call that costs nothing."""
