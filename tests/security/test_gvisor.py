@@ -9,6 +9,7 @@ import os
 import platform
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -47,7 +48,9 @@ def engine_with_gvisor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str
     """The address of an engine that has the runtime."""
     folder, namespace = tmp_path_factory.mktemp("engine"), f"gv{uuid4().hex[:8]}"
     config, socket = folder / "daemon.json", folder / "docker.sock"
-    config.write_text(json.dumps({"runtimes": {"runsc": {"path": RUNSC, "runtimeArgs": OPTIONS}}}))
+    (folder / "runsc").mkdir()
+    options = [*OPTIONS, f"--debug-log={folder}/runsc/%TIMESTAMP%.%COMMAND%"]
+    config.write_text(json.dumps({"runtimes": {"runsc": {"path": RUNSC, "runtimeArgs": options}}}))
     subprocess.run(["ip", "netns", "add", namespace], check=True)
     command = [
         "nsenter", f"--net=/run/netns/{namespace}", "dockerd", "--config-file", str(config),
@@ -75,6 +78,12 @@ def wait_for_socket(engine: "subprocess.Popen[bytes]", socket: Path, log: Path) 
     wait_until(is_open, within=60, what=lambda: log.read_text()[-2000:])
 
 
+def show_logs(folder: Path) -> None:
+    """Prints what gVisor says of its last commands, because Docker only says that one has failed."""
+    for log in sorted(folder.iterdir())[-8:]:
+        sys.stdout.write(f"{log.name}:\n{log.read_text(errors='replace')[-1000:]}\n")
+
+
 @pytest.fixture
 def under_gvisor(engine_with_gvisor: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[DockerUnderTest]:
     monkeypatch.setenv("DOCKER_HOST", engine_with_gvisor)
@@ -83,6 +92,7 @@ def under_gvisor(engine_with_gvisor: str, monkeypatch: pytest.MonkeyPatch) -> It
     with override_settings(**names, BERTH_CONTAINER_RUNTIME="runsc"):
         under_gvisor = DockerUnderTest(DockerEngine(), client, make_images(client, instance))
         yield under_gvisor
+        show_logs(Path(engine_with_gvisor.removeprefix("unix://")).parent / "runsc")
         under_gvisor.clean_up()
         with suppress(docker.errors.NotFound):
             client.remove_network(f"{instance}-agents")
