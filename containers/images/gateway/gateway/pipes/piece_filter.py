@@ -119,6 +119,7 @@ class PieceFilter:
         self._unpaid_pieces = 0
 
     def pay(self, size: int, cpu_seconds: float = 0.0) -> float:
+        """Charges a piece like `PayFor`, and those that have been passed on unread before it."""
         size, pieces, self._unpaid_size, self._unpaid_pieces = size + self._unpaid_size, self._unpaid_pieces, 0, 0
         return self._pay(size, cpu_seconds + pieces * SECONDS_FOR_A_PIECE + self._timed_meter.take())
 
