@@ -30,11 +30,6 @@ class Meter(ABC):
         """
         return False
 
-    def feed_all(self, pieces: list[bytes]) -> None:
-        """Takes pieces that have been passed on because they pass unchanged."""
-        for piece in pieces:
-            self.feed(piece)
-
     def finish(self) -> bytes:
         """Returns the rest to pass on at the end of the answer."""
         return b""

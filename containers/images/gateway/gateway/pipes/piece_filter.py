@@ -27,7 +27,6 @@ class Meter(Protocol):
     def feed(self, piece: bytes) -> bytes: ...
     def finish(self) -> bytes: ...
     def passes_unchanged(self, piece: bytes, /) -> bool: ...
-    def feed_all(self, pieces: list[bytes]) -> None: ...
 
 
 class LengthLimit(Protocol):
@@ -93,7 +92,8 @@ class TimedMeter:
     def feed_all(self, pieces: list[bytes]) -> None:
         """Feeds pieces that have been passed on unchanged."""
         began = time.thread_time()
-        self._meter.feed_all(pieces)
+        for piece in pieces:
+            self._meter.feed(piece)
         self._cpu_time.add(max(0.0, time.thread_time() - began - len(pieces) * SECONDS_FOR_A_PIECE))
 
     def take(self) -> float:
