@@ -15,12 +15,12 @@ from containers.identity import container_name
 from containers.vocabulary import Observation
 from projects.models.agent_user import RunsAsUser
 from projects.models.catalogue import AgentType, Plan
-from projects.models.columns.at_rest import INDEXES
 from projects.models.columns.credentials import Credentialed
 from projects.models.columns.disk_use import Measured
 from projects.models.columns.facts import RowFacts
 from projects.models.columns.gateway import BehindGateway
 from projects.models.columns.image_update import RunsImage
+from projects.models.columns.indexes import INDEXES
 from projects.models.columns.last_run import Ended
 from projects.models.columns.observation import Observed
 from projects.models.columns.pairing import PairsPeople
@@ -76,11 +76,13 @@ class Project(
     RowFacts,
 ):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    owner = models.ForeignKey(django_settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="projects")
+    owner = models.ForeignKey(
+        django_settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="projects", db_index=False
+    )
     instance = models.CharField(max_length=20, editable=False)
     name = models.CharField(max_length=64, validators=[check_hides_nothing])
-    agent_type = models.ForeignKey(AgentType, on_delete=models.PROTECT, related_name="projects")
-    plan = models.ForeignKey(Plan, on_delete=models.PROTECT, related_name="projects")
+    agent_type = models.ForeignKey(AgentType, on_delete=models.PROTECT, related_name="projects", db_index=False)
+    plan = models.ForeignKey(Plan, on_delete=models.PROTECT, related_name="projects", db_index=False)
     settings = models.JSONField(default=dict, blank=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
@@ -110,15 +112,7 @@ class Project(
     class Meta(Claimable.Meta, Observed.Meta, Ended.Meta, Reconciled.Meta, RunsAsUser.Meta, Measured.Meta):
         abstract = False
         ordering = ["-created_at", "-id"]
-        indexes = [
-            models.Index(fields=["owner", "-created_at", "-id"], name="project_by_owner"),
-            models.Index(fields=["operation_deadline"], name="project_by_deadline"),
-            *INDEXES,
-            models.Index(fields=["instance", "updated_at"], name="project_by_change"),
-            models.Index(fields=["instance"], condition=HOLDS_MEMORY, name="project_holds_memory"),
-            models.Index(fields=["bot_id"], name="project_by_bot"),
-            models.Index(fields=["budget_until"], name="project_by_budget_end"),
-        ]
+        indexes = INDEXES
         constraints = [
             models.UniqueConstraint(
                 fields=["bot_id"],
