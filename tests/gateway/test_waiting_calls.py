@@ -19,6 +19,7 @@ from gateway.providers.parsed_call import ParsedCall
 from gateway.providers.provider_request import ProviderRequest
 from gateway.rules.paths import Call
 from gateway.rules.rates import Rates
+from gateway.rules.refusals import RefusedError, Why
 from gateway.sightings import Sightings
 
 from tests.gateway.test_ledger import Clock, run
@@ -77,6 +78,30 @@ def test_a_waiting_call_does_not_keep_its_parsed_document(
     asyncio.run(scene())
     assert len(read) == 1 + waits_for_others
     assert json.loads(sent[0].body) == document
+
+
+def test_a_form_that_waited_is_read_again_by_the_present_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    body = b'--x\r\nContent-Disposition: form-data; name="model"\r\n\r\nm\r\n--x--\r\n'
+    http = cast(Any, SimpleNamespace(headers={"Content-Type": "multipart/form-data; boundary=x"}, content_length=1))
+    provider = Provider("", "", Kind.OPENAI, "")
+    entry, now = Entry("p", provider=provider), Entry("p", provider=provider, models=frozenset({"other"}))
+    request = ProviderRequest(http, entry, provider, Call.TRANSCRIPTION, "")
+    changed = ProviderRequest(http, now, provider, Call.TRANSCRIPTION, "")
+
+    async def reserve(_entry: Entry, model: str, *, on_wait: Any, **_: Any) -> Reservation:
+        on_wait()
+        monkeypatch.setattr(ProviderRequest, "renewed", lambda _: changed)
+        return Reservation(1, "p", 0, model, 1, 0, 0)
+
+    async def scene() -> None:
+        ledger = SimpleNamespace(reserve=reserve, settle=lambda *_, **__: None)
+        calls = ProviderCalls(cast(Any, None), cast(Any, ledger), Sightings(lambda: 0.0), Rates(lambda: 0.0))
+        with pytest.raises(RefusedError) as refused:
+            await calls.answer(request)
+        assert refused.value.why is Why.NOT_FOUND
+
+    monkeypatch.setattr(call, "read_body", lambda *_: asyncio.sleep(0, body))
+    asyncio.run(scene())
 
 
 def test_only_a_call_without_room_is_reported_as_waiting(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ class ProviderCalls:
         else:
             async with self._turns.taken(request.entry.project):
                 parsed = await run_in_slices(work, partial(self._rates.reading, request.entry))
-        parsed.received = b"" if request.call is Call.TRANSCRIPTION else body
+        parsed.received = body
         return parsed
 
     async def _reserve(self, request: ProviderRequest, parsed: ParsedCall, lease: Lease) -> web.StreamResponse:

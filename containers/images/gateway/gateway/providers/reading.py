@@ -1,5 +1,8 @@
 """Parses an agent's call to its provider, and refuses what the agent's entry does not allow."""
 
+from collections.abc import Set
+from typing import Any
+
 from gateway.entries.entry import Entry, Kind
 from gateway.meters.usage import AUDIO_TOKENS_PER_SECOND
 from gateway.providers.audio_forms import read_form
@@ -19,6 +22,8 @@ _REDIRECTING_OPTIONS = frozenset({
     "model_list", "user_config",
 })  # fmt: skip
 """Options by which a LiteLLM server would use another model, length, server or key than those that were checked."""
+_NAME_FURTHER_MODELS = frozenset({"fallbacks", "models", "preset"})
+"""Options of documents that no server reads in a form."""
 MAX_FALLBACKS = 100
 """The most models that may answer instead of the first one. OpenRouter accepts a few."""
 BYTES_PER_SECOND = 750
@@ -32,24 +37,32 @@ def read_call(call: Call, entry: Entry, content_type: str, body: bytes) -> Slice
     short, texts = yield from extract_texts(body)
     document = yield from read_json(short)
     check_spelling(document)
-    if found := _REDIRECTING_OPTIONS & document.keys():
-        raise RefusedError(Why.BAD, f"{min(found)} is no option of a request, and the gateway does not pass it on.")
+    _refuse_options(_REDIRECTING_OPTIONS & document.keys())
+    # The names come first, because what follows compares each with patterns.
+    model, fallbacks = read_model_name(document.get("model")), _read_all_fallbacks(document)
+    for name in (model, *fallbacks):
+        _check_model(entry, name)
     parsed = yield from parse_options(call, document, len(body), entry.limits, texts)
-    parsed.is_large = len(short) > MAX_AT_ONCE
-    _check_model(entry, parsed.model)
-    parsed.fallbacks = (
-        *_read_fallbacks(document.get("models"), "models"),
-        *_read_fallbacks(document.get("fallbacks"), "fallbacks"),
-        *_read_preset(document.get("preset")),
-    )
-    for other in parsed.fallbacks:
-        _check_model(entry, other)
+    parsed.is_large, parsed.fallbacks = len(short) > MAX_AT_ONCE, fallbacks
     kind = entry.provider.kind if entry.provider else Kind.COMPATIBLE
     parsed.may_reason, parsed.reasoning_tokens = may_reason(document, call, kind), reasoning_budget(document)
     if (yield from may_have_fees(document)):
         check_fees(entry)
     check_prices(entry, (parsed.model, *parsed.fallbacks))
     return parsed
+
+
+def _refuse_options(found: Set[str]) -> None:
+    if found:
+        raise RefusedError(Why.BAD, f"{min(found)} is no option of a request, and the gateway does not pass it on.")
+
+
+def _read_all_fallbacks(document: dict[str, Any]) -> tuple[str, ...]:
+    return (
+        *_read_fallbacks(document.get("models"), "models"),
+        *_read_fallbacks(document.get("fallbacks"), "fallbacks"),
+        *_read_preset(document.get("preset")),
+    )
 
 
 def _read_fallbacks(fallbacks: object, name: str) -> list[str]:
@@ -73,8 +86,7 @@ def _read_preset(preset: object) -> list[str]:
 def _read_form(entry: Entry, content_type: str, body: bytes) -> ParsedCall:
     """Reads a form, which is passed on unchanged. It counts as the longest audio that it can contain."""
     form = read_form(content_type, body)
-    if form is None:
-        raise RefusedError(Why.BAD, "The form must name one model.")
+    _refuse_options(form.names & (_REDIRECTING_OPTIONS | _NAME_FURTHER_MODELS))
     model = read_model_name(form.model)
     _check_model(entry, model)
     check_prices(entry, (model,))
