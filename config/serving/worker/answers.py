@@ -7,6 +7,7 @@ from typing import Any
 from gunicorn.http import get_parser
 from gunicorn.http.errors import (
     ExpectationFailed,
+    InvalidHeader,
     InvalidResponseHeader,
     InvalidResponseHeaderName,
     LimitRequestHeaders,
@@ -44,6 +45,7 @@ def respond(worker: WorkerContext, connection: Connection, data: bytes, arrived_
     request = response = None
     try:
         request = next(get_parser(worker.known, [data], connection.address))
+        _check_head(request.version, request.headers)
         request._expected_100_continue = False  # noqa: SLF001 - the loop has said it already, where it was waited for
         response, environ = create(request, connection, connection.address, connection.server, worker.known)
         environ |= {"wsgi.multithread": True, "wsgi.file_wrapper": _in_large_pieces, ARRIVED_AT: arrived_at}
@@ -65,6 +67,16 @@ def respond(worker: WorkerContext, connection: Connection, data: bytes, arrived_
     else:
         connection.hold()
         send()
+
+
+def _check_head(version: tuple[int, int], headers: list[tuple[str, str]]) -> None:
+    """Raises an error for what gunicorn accepts although no body can be read from it, or RFC 9112 (3.2) refuses it."""
+    codings = [value for name, value in headers if name == "TRANSFER-ENCODING"]
+    if codings and [value.strip().lower() for value in codings] != ["chunked"]:
+        raise UnsupportedTransferCoding(codings[0])
+    hosts = sum(name == "HOST" for name, _ in headers)
+    if hosts > 1 or (not hosts and version >= (1, 1)):
+        raise InvalidHeader("HOST")
 
 
 def _send(worker: WorkerContext, connection: Connection, response: Any, body: Any) -> None:
@@ -112,7 +124,7 @@ def _finish(worker: WorkerContext, connection: Connection, *, is_reusable: bool)
 
 def _fail(worker: WorkerContext, connection: Connection, response: Any, error: Exception) -> None:
     is_untold = response is None or not response.headers_sent
-    if isinstance(error, NoMoreData) and response is None:
+    if isinstance(error, NoMoreData) and is_untold:
         _send_refusal(connection, 400)
     elif is_untold and not isinstance(error, ParseException) and is_starvation(error):
         log_outage(OVERLOADED, error)

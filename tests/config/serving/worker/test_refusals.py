@@ -42,9 +42,28 @@ UNREADABLE: dict[str, tuple[bytes, int]] = {
     "a large head": (b"GET / HTTP/1.1\r\nA: " + b"a" * 40_000, 431),
     "an unknown coding": (b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: zip, chunked\r\n\r\n0\r\n\r\n", 501),
     "an unknown coding without a body": (b"GET / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: x\r\n\r\n", 501),
+    "a packed body in chunks": (
+        b"POST /body HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+        501,
+    ),
+    "two codings": (
+        b"POST /body HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        501,
+    ),
+    "no host": (b"GET / HTTP/1.1\r\n\r\n", 400),
+    "two hosts": (b"GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n", 400),
+    "the same host twice": (b"GET / HTTP/1.0\r\nHost: x\r\nHost: x\r\n\r\n", 400),
     "no coding": (b"GET / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: \r\n\r\n", 501),
     "a chunk of no size": (
         b"POST /body HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n-2\r\n\r\n0\r\n\r\n",
+        400,
+    ),
+    "a chunk of gigabytes": (
+        b"POST /body HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nfffffffff\r\na\r\n0\r\n\r\n",
+        400,
+    ),
+    "a shorter chunk than it says": (
+        b"POST /body HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n000000005\r\na\r\n0\r\n\r\n",
         400,
     ),
     "an error of the application": (b"GET /broken HTTP/1.1\r\nHost: x\r\nCookie: " + SECRET + b"\r\n\r\n", 500),
@@ -70,6 +89,10 @@ def test_a_refusal_is_a_problem_that_quotes_nothing(
     assert (problem["status"], problem["request_id"]) == (status, headers[b"x-request-id"].decode())
     assert SECRET.split(b"=")[1] not in answer
     assert SECRET.decode().split("=")[1] not in caplog.text
+
+
+def test_a_request_of_http_1_0_needs_no_host(server: Looping) -> None:
+    assert status_of(server.ask(b"GET / HTTP/1.0\r\n\r\n")) == 200
 
 
 def test_a_refusal_is_logged_with_a_separate_id(server: Looping, monkeypatch: pytest.MonkeyPatch) -> None:
