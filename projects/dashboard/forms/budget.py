@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from django import forms
 
+from projects.dashboard.forms.fields import find_untouched, send_shown
 from projects.errors import InvalidFieldError
 from projects.models import Project
 from projects.rules.budget import LIMITS, MOST_MONEY, MOST_TOKENS
@@ -43,3 +44,10 @@ class BudgetForm(LimitsForm):
             most = getattr(ceiling, name)
             field = cast(forms.IntegerField | forms.DecimalField, self.fields[name])
             field.help_text = f"At most {most:,}, as when left empty." if most is not None else "Left empty: no limit."
+        send_shown(self, LIMITS)
+
+    @property
+    def changed(self) -> dict[str, Any]:
+        """The limits that the owner has changed."""
+        untouched = find_untouched(self)
+        return {name: limit for name, limit in self.cleaned_data.items() if name not in untouched}

@@ -7,7 +7,7 @@ from django import forms
 from django.views.decorators.debug import sensitive_variables
 
 from projects.api.serializers.project_requests import ProjectChangeSerializer
-from projects.dashboard.forms.fields import describe_row, text_field
+from projects.dashboard.forms.fields import describe_row, find_untouched, send_shown, text_field
 from projects.dashboard.forms.shared import ProjectForm
 from projects.models import AgentType, Project, plans_offered_to
 from projects.rules.status.lifecycle import Action
@@ -28,6 +28,7 @@ class ChangeProjectForm(ProjectForm):
         super().__init__(project.owner, data, initial=initial)
         self.project = project
         self.add_setting_fields(project.agent_type, project.settings)
+        send_shown(self, [*initial, *self.settings.shown_fields])
         plan = cast(forms.ChoiceField, self.fields["plan"])
         if project.plan not in plans_offered_to(project.owner):
             plan.choices = [(project.plan.slug, describe_row(project.plan)), *cast(list[Any], plan.choices)]
@@ -50,10 +51,17 @@ class ChangeProjectForm(ProjectForm):
         sent = {"name": self.cleaned_data.get("name", ""), "plan": self.cleaned_data.get("plan", self.project.plan_id)}
         stored = {"name": self.project.name, "plan": self.project.plan_id, "egress": self.project.own_egress}
         sent["egress"] = self.cleaned_data.get("egress") or stored["egress"]
-        changed: dict[str, Any] = {name: value for name, value in sent.items() if value != stored[name]}
+        untouched = find_untouched(self)
+        changed: dict[str, Any] = {
+            name: value for name, value in sent.items() if value != stored[name] and name not in untouched
+        }
         if patch := self.settings_patch():
             changed["settings"] = patch
         return ProjectChangeSerializer(self.project, data={**changed, **self.secrets_sent()})
+
+    def typed(self) -> dict[str, str]:
+        untouched = find_untouched(self)
+        return {name: text for name, text in super().typed().items() if name not in untouched}
 
     @property
     def changes_something(self) -> bool:

@@ -57,6 +57,11 @@ class SettingFields:
         """The fields of Berth's own settings and of required ones."""
         return [field for field, setting in self.by_field.items() if setting.name in FIRST or setting.is_required]
 
+    @property
+    def shown_fields(self) -> list[str]:
+        """The fields that show what is stored. Those with credentials leave these out."""
+        return [field for field, setting in self.by_field.items() if not setting.holds_credentials]
+
     def make_fields(self) -> dict[str, forms.CharField]:
         return {field: _make_field(setting) for field, setting in self.by_field.items()}
 

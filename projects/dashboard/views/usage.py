@@ -49,7 +49,7 @@ def change_budget(request: SignedInRequest, project_id: UUID) -> HttpResponse:
     form = BudgetForm(project, request.POST if request.method == "POST" else None)
 
     def change() -> HttpResponse:
-        update_project(project=project, change=ProjectChange(budget=form.cleaned_data), actor=actor(request))
+        update_project(project=project, change=ProjectChange(budget=form.changed), actor=actor(request))
         messages.success(request, f"The budget of “{project.name}” is changed. It is in force already.")
         return redirect("projects:usage", project_id)
 
