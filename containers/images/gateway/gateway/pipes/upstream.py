@@ -41,11 +41,25 @@ def open_client(resolver: AbstractResolver | None = None) -> aiohttp.ClientSessi
     )
     return aiohttp.ClientSession(
         connector=connector,
+        middlewares=(_send_once,),
         response_class=Answer,
         cookie_jar=aiohttp.DummyCookieJar(),
         trust_env=False,
         skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
     )
+
+
+async def _send_once(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+    """Replaces the errors after which the library repeats a `GET` or `DELETE`, because the upstream may have read it.
+
+    A `GET` sends a message too: the Bot API takes every method either way.
+    """
+    try:
+        return await send(request)
+    except aiohttp.ClientConnectorError:
+        raise
+    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError):
+        raise aiohttp.ClientConnectionError from None
 
 
 @asynccontextmanager
