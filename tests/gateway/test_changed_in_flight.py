@@ -1,4 +1,4 @@
-"""A call uses the settings at the time when the provider is asked, not those when its head arrived."""
+"""A call uses the settings at the time when its upstream is asked, not those when its head arrived."""
 
 import asyncio
 import json
@@ -9,12 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 from gateway.budgets.ledger import Ledger
 from gateway.entries.entry import Budget, Entry
 from gateway.meters.usage import Usage
 from gateway.rules.refusals import RefusedError, Why
+from gateway.telegram.call import SMALL
+from gateway.telegram.polling import NOTHING, poll
+from gateway.telegram.polls import Polls
 
 from tests.fakes.streaming import StreamingProvider
+from tests.fakes.telegram import FakeTelegram
 from tests.gateway.agents import Agent
 from tests.gateway.process import digest
 from tests.gateway.test_ledger import Clock, run
@@ -25,20 +30,33 @@ BODY = json.dumps({"model": "model-a", "max_tokens": 500, "messages": [{"role": 
 
 
 @contextmanager
-def half_asked(agent: Agent) -> Iterator[Callable[[], bytes]]:
-    """Sends a call except its last byte. Yields a function that sends it and returns the answer's first line."""
+def half_sent(agent: Agent, head: str, body: bytes, late: int = 1) -> Iterator[Callable[[], bytes]]:
+    """Sends a request except its last bytes. Yields a function that sends them and returns the answer's status."""
     with socket.create_connection(("127.0.0.1", agent.gateway.port), 30, (agent.address, 0)) as connection:
-        head = f"POST /llm/v1/chat/completions HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {agent.virtual_key}\r\n"
-        head += f"Content-Type: application/json\r\nContent-Length: {len(BODY)}\r\n\r\n"
-        connection.sendall(head.encode() + BODY[:-1])
+        connection.sendall(f"POST {head}\r\nHost: a\r\nContent-Type: application/json\r\n".encode() + body[:-late])
         # Once another request of this connection's address is answered, the gateway waits for the body of this one.
         assert agent.ask("GET", "/llm/v1/models", headers=agent.login).status == 200
 
         def send_rest() -> bytes:
-            connection.sendall(BODY[-1:])
+            connection.sendall(body[-late:])
             with connection.makefile("rb") as lines:
                 return lines.readline().split(b" ")[1]
 
+        yield send_rest
+
+
+def measured(body: bytes) -> bytes:
+    return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+
+
+def chunked(body: bytes) -> bytes:
+    return b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
+
+
+@contextmanager
+def half_asked(agent: Agent) -> Iterator[Callable[[], bytes]]:
+    head = f"/llm/v1/chat/completions HTTP/1.1\r\nAuthorization: Bearer {agent.virtual_key}"
+    with half_sent(agent, head, measured(BODY)) as send_rest:
         yield send_rest
 
 
@@ -76,6 +94,67 @@ def test_a_virtual_key_that_was_replaced_while_a_request_came_is_refused(
         alice.gateway.apply(entry)
         assert send_rest() == b"401"
     assert not provider.sales
+
+
+MESSAGE = b'{"chat_id":5,"text":"hello"}'
+UPLOAD = b'{"chat_id":5,"text":"%b"}' % (b"x" * 2 * SMALL)
+TO_TELEGRAM = [
+    pytest.param("sendMessage", measured(MESSAGE), 1, id="message"),
+    pytest.param("sendMessage", chunked(MESSAGE), 1, id="message in a chunk"),
+    pytest.param("getUpdates", measured(b'{"timeout":0}'), 1, id="poll"),
+    pytest.param("getUpdates", chunked(b'{"timeout":0}'), 1, id="poll in a chunk"),
+    pytest.param("sendMessage", measured(UPLOAD), len(UPLOAD) - SMALL, id="start of an upload"),
+]
+
+
+@contextmanager
+def half_called(agent: Agent, method: str, body: bytes, late: int) -> Iterator[Callable[[], bytes]]:
+    with half_sent(agent, f"/tg/bot1:{agent.virtual_token}/{method} HTTP/1.1", body, late) as send_rest:
+        yield send_rest
+
+
+@pytest.mark.parametrize(("method", "body", "late"), TO_TELEGRAM)
+def test_a_token_set_while_a_request_comes_is_used_for_it(
+    alice: Agent, telegram: FakeTelegram, method: str, body: bytes, late: int
+) -> None:
+    before = alice.token
+    with half_called(alice, method, body, late) as send_rest:
+        alice.token = "799999999:CANARYnewCANARYnewCANARYnew"
+        telegram.add_bot(alice.token)
+        telegram.say(alice.token, 5, "hello")
+        alice.gateway.apply(alice.entry())
+        assert send_rest() == (b"400" if len(body) > SMALL else b"200")  # the fake refuses a text of this length
+    assert not telegram.calls(before)
+    assert [call.method for call in telegram.calls(alice.token)] == [method.lower()]
+
+
+@pytest.mark.parametrize(("method", "body", "late"), [*TO_TELEGRAM, ("deleteWebhook", measured(b"{}"), 1)])
+def test_a_virtual_token_that_was_replaced_while_a_request_came_is_refused(
+    alice: Agent, telegram: FakeTelegram, method: str, body: bytes, late: int
+) -> None:
+    with half_called(alice, method, body, late) as send_rest:
+        entry = alice.entry()
+        entry["telegram"] |= {"virtual": digest(f"another of {alice.project}")}
+        alice.gateway.apply(entry)
+        assert send_rest() == b"401"
+    assert not telegram.calls(alice.token)
+
+
+def test_a_poll_that_is_over_before_its_turn_does_not_ask_telegram() -> None:
+    """It waits until the poll before it has ended. Meanwhile its token may have become void."""
+
+    async def ask(_answered: asyncio.Event) -> web.StreamResponse:
+        pytest.fail("Telegram was asked.")
+
+    async def scene() -> None:
+        polls = Polls()
+        async with polls.take("bot", "alice"):
+            waiting = asyncio.ensure_future(poll(polls, "bot", "alice", ask))
+            await asyncio.sleep(0)
+            polls.end_of("alice")
+        assert (await waiting).body == NOTHING  # type: ignore[attr-defined]  # it is a Response
+
+    asyncio.run(scene())
 
 
 def limited(tokens: int | None) -> Entry:

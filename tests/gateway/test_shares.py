@@ -7,14 +7,16 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from gateway.entries.entry import Entry
+from gateway.entries.entry import Bot, Entry
 from gateway.pipes.guard import GuardedServer
 from gateway.rules.cpu_share import BURST as BURST_OF_SHARE
 from gateway.rules.cpu_share import REMEMBERED, CpuShare
+from gateway.rules.paths import TelegramPath
 from gateway.rules.rates import READING_SHARE, SECONDS_TO_PASS_A_BYTE, Rates
 from gateway.rules.refusals import RefusedError, Why
 from gateway.rules.throttle import BURST, LONGEST, Throttle
 from gateway.telegram.call import LARGEST_UPLOAD, SMALL, TelegramCalls
+from gateway.telegram.telegram_request import TelegramRequest
 
 from tests.gateway.test_fairness import Now
 
@@ -29,12 +31,14 @@ def upload(calls: TelegramCalls, entry: Entry, size: int) -> int:
     async def readany() -> bytes:
         return left.pop() if left else b""
 
-    request: Any = SimpleNamespace(
+    http: Any = SimpleNamespace(
         body_exists=True, headers={}, content_length=size, content=SimpleNamespace(readany=readany)
     )
+    path = TelegramPath("virtual", is_file=False, rest="sendDocument", query="")
+    request = TelegramRequest(http, entry, Bot("", "1:token", ""), path, find=lambda: pytest.fail("It is not sent."))
 
     async def read() -> int:
-        body = await calls._body(request, entry)
+        body = await calls._body(request)
         assert isinstance(body, AsyncIterator)
         return sum([len(piece) async for piece in body])
 

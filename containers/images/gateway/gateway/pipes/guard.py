@@ -98,16 +98,26 @@ async def pieces_of(request: web.BaseRequest, most: int) -> AsyncIterator[bytes]
         yield piece
 
 
-async def read_body(request: web.BaseRequest, most: int) -> bytes:
-    """Returns the whole body. Raises RefusedError if it is too long or too slow."""
-    body = bytearray()
+async def read_start(pieces: AsyncIterator[bytes], size: int) -> bytes:
+    """Returns the first pieces of a body: all of them, or more than `size` bytes.
+
+    Raises RefusedError if they are too long or too slow.
+    """
+    start = bytearray()
     try:
         async with asyncio.timeout(BODY_WITHIN):
-            async for piece in pieces_of(request, most):
-                body += piece
+            async for piece in pieces:
+                start += piece
+                if len(start) > size:
+                    break
     except TimeoutError:
         raise RefusedError(Why.BAD, "The rest of the request did not come.") from None
-    return bytes(body)
+    return bytes(start)
+
+
+async def read_body(request: web.BaseRequest, most: int) -> bytes:
+    """Returns the whole body. Raises RefusedError if it is too long or too slow."""
+    return await read_start(pieces_of(request, most), most)
 
 
 def too_large(most: int) -> RefusedError:

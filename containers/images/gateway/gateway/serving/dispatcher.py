@@ -32,6 +32,7 @@ from gateway.servers.call import ServerCalls
 from gateway.serving.heads import check_head
 from gateway.serving.in_flight import InFlight
 from gateway.telegram.call import TelegramCalls
+from gateway.telegram.telegram_request import TelegramRequest
 from gateway.tunnels.connect_request import identify_agent, read_connect_target
 from gateway.tunnels.tunnel import Tunnels
 
@@ -83,9 +84,10 @@ class Dispatcher:
         try:
             with _answered(request):
                 check_head(request)
-                entry, bot, path = self._find_bot(request)
+                find = partial(self._find_bot, request)
+                entry, bot, path = find()
                 with self._in_flight.counted(entry, request):
-                    return await self._telegram.call(request, entry, bot, path)
+                    return await self._telegram.call(TelegramRequest(request, entry, bot, path, find))
         except RefusedError as error:
             return _answer(request, shape_for_telegram(error))
 

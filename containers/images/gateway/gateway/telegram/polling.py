@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from aiohttp import web
 
 from gateway.pipes.piece_filter import BrokenError
-from gateway.telegram.polls import Polls
+from gateway.telegram.polls import Poll, Polls
 
 NOTHING = b'{"ok":true,"result":[]}'
 PAUSE = 1.0
@@ -25,23 +25,30 @@ async def poll(polls: Polls, bot: str, project: str, ask: Ask) -> web.StreamResp
     """Returns Telegram's answer, or an empty result if the poll is ended early. Raises BrokenError if the answer has
     begun by then and does not end in time.
     """
-    answered = asyncio.Event()
     async with polls.take(bot, project) as mine:
-        asking = asyncio.ensure_future(ask(answered))
-        over = asyncio.ensure_future(mine.is_over.wait())
-        try:
-            await asyncio.wait({asking, over}, return_when=asyncio.FIRST_COMPLETED)
-            # An answer that has begun may end, because its messages would otherwise come twice.
-            if answered.is_set():
-                await asyncio.wait({asking}, timeout=REST_WITHIN)
-            if asking.done():
-                return await asking
-            if answered.is_set():
-                raise BrokenError
-        finally:
-            over.cancel()
-            asking.cancel()
-            await asyncio.wait({asking})
+        answer = None if mine.is_over.is_set() else await _ask_until_over(mine, ask)
+    if answer is not None:
+        return answer
     if not mine.is_cancelled:
         await asyncio.sleep(PAUSE)
     return web.Response(body=NOTHING, content_type="application/json")
+
+
+async def _ask_until_over(mine: Poll, ask: Ask) -> web.StreamResponse | None:
+    answered = asyncio.Event()
+    asking = asyncio.ensure_future(ask(answered))
+    over = asyncio.ensure_future(mine.is_over.wait())
+    try:
+        await asyncio.wait({asking, over}, return_when=asyncio.FIRST_COMPLETED)
+        # An answer that has begun may end, because its messages would otherwise come twice.
+        if answered.is_set():
+            await asyncio.wait({asking}, timeout=REST_WITHIN)
+        if asking.done():
+            return await asking
+        if answered.is_set():
+            raise BrokenError
+        return None
+    finally:
+        over.cancel()
+        asking.cancel()
+        await asyncio.wait({asking})
