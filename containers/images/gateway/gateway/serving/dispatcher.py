@@ -29,6 +29,7 @@ from gateway.rules.refusals import (
 )
 from gateway.rules.throttle import Throttle
 from gateway.servers.call import ServerCalls
+from gateway.serving.connection_ends import Lingering, cut
 from gateway.serving.heads import check_head
 from gateway.serving.in_flight import InFlight
 from gateway.telegram.call import TelegramCalls
@@ -59,19 +60,22 @@ class Dispatcher:
         self._tunnels = tunnels
         self._throttle = throttle
         self._in_flight = in_flight
+        self._lingering = Lingering()
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
             if wait := self._throttle.wait_for(address_of(request.transport)):
                 await asyncio.sleep(wait)
-            return await self._choose(request)(request)
+            response = await self._choose(request)(request)
+            await self._lingering.finish(request, response)
         except ExceededError:
-            return _cut(request, within=LAST_WITHIN)
+            return cut(request, within=LAST_WITHIN)
         except (BrokenError, ConnectionError):
-            return _cut(request)  # a ConnectionError means that the agent has hung up
+            return cut(request)  # a ConnectionError means that the agent has hung up
         except Exception as error:  # noqa: BLE001 - no other handler follows
             _log(error)
-            return _cut(request)
+            return cut(request)
+        return response
 
     def _choose(self, request: web.BaseRequest) -> Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]:
         if request.method == "CONNECT":
@@ -89,7 +93,7 @@ class Dispatcher:
                 with self._in_flight.counted(entry, request):
                     return await self._telegram.call(TelegramRequest(request, entry, bot, path, find))
         except RefusedError as error:
-            return _answer(request, shape_for_telegram(error))
+            return _answer(shape_for_telegram(error))
 
     async def _ask_provider(self, request: web.BaseRequest) -> web.StreamResponse:
         kind = Kind.ANTHROPIC if is_for_anthropic(request.raw_path) else Kind.OPENAI
@@ -103,7 +107,7 @@ class Dispatcher:
                     find = partial(self._find_provider, request)
                     return await self._providers.answer(replace(provider_request, leave=leave, find=find))
         except RefusedError as error:
-            return _answer(request, shape_for_provider(error, kind))
+            return _answer(shape_for_provider(error, kind))
 
     async def _ask_server(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
@@ -113,7 +117,7 @@ class Dispatcher:
                 with self._in_flight.counted(entry, request):
                     return await self._servers.call(request, entry, path)
         except RefusedError as error:
-            return _answer(request, shape_for_provider(error, Kind.OPENAI))
+            return _answer(shape_for_provider(error, Kind.OPENAI))
 
     async def _ask_tunnel(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
@@ -124,7 +128,7 @@ class Dispatcher:
                 with self._in_flight.counted(entry, request):
                     return await self._tunnels.call(request, entry, target)
         except RefusedError as error:
-            return _answer(request, shape_for_tunnel(error))
+            return _answer(shape_for_tunnel(error))
 
     def _find_bot(self, request: web.BaseRequest) -> tuple[Entry, Bot, TelegramPath]:
         path = read_telegram(request.raw_path)
@@ -181,21 +185,8 @@ def _log(error: Exception) -> None:
     logger.error("A request failed: %s at %s:%s", type(error).__name__, place.filename, place.lineno)
 
 
-def _answer(request: web.BaseRequest, refusal: Refusal) -> web.Response:
+def _answer(refusal: Refusal) -> web.Response:
     response = web.Response(status=refusal.status, body=refusal.body, headers=refusal.headers)
-    if not request.content.at_eof() or "Connection" in refusal.headers:
-        response.force_close()  # the rest of a refused request is not read
+    if "Connection" in refusal.headers:
+        response.force_close()
     return response
-
-
-def _cut(request: web.BaseRequest, *, within: float = 0.0) -> web.StreamResponse:
-    """Closes the connection, so that the agent sees that its answer is incomplete.
-
-    The agent has `within` seconds to receive what was already written.
-    """
-    if request.transport is not None and within:
-        request.transport.close()
-        asyncio.get_running_loop().call_later(within, request.transport.abort)
-    elif request.transport is not None:
-        request.transport.abort()
-    return web.Response(status=502)

@@ -133,7 +133,7 @@ async def _serve(
         handler_cancellation=True,
         keepalive_timeout=IDLE_FOR,
         access_log=None,
-        lingering_time=0,
+        lingering_time=0,  # `Lingering` reads what is left of a request, within more limits
         auto_decompress=False,  # a compressed request is refused: decompressed, it could have any length
         max_line_size=8190,
         max_field_size=8190,
