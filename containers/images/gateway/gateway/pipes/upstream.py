@@ -88,7 +88,9 @@ async def ask(
         raise NotConnectedError(Why.UPSTREAM, "Bad Gateway") from None
     except TimeoutError:
         raise RefusedError(Why.SILENT, "Gateway Timeout") from None
-    except (aiohttp.ClientError, OSError, ValueError):
+    except (aiohttp.ClientError, OSError, ValueError) as error:
+        if isinstance(error.__cause__, RefusedError):  # the body could not be read from the agent
+            raise error.__cause__ from None
         raise RefusedError(Why.UPSTREAM, "Bad Gateway") from None
     try:
         yield answer
