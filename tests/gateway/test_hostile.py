@@ -78,7 +78,9 @@ def test_an_unknown_path_is_not_forwarded(alice: Agent, provider: StreamingProvi
     "path",
     [
         "bot1:{v}/../getMe", "bot1:{v}/get%4de", "bot1:{v}/getMe/", "bot1:{v}/test/getMe", "bot1:{v}", "bot1:{v}/",
-        "bot1%3A{v}/getMe", "bot1:{v}%2FgetMe", "bot1:{v}@127.0.0.1/getMe", "file/bot1:{v}/../../getMe",
+        "bot1%253A{v}/getMe", "bot1:%3A{v}/getMe", "bot1%3A:{v}/getMe", "bot%31:{v}/getMe", "bot1%3B{v}/getMe",
+        "bot1%3A{v}%2FgetMe", "file/bot1%3A{v}/a%3Ab", "bot1:{v}%2FgetMe", "bot1:{v}@127.0.0.1/getMe",
+        "file/bot1:{v}/../../getMe",
         "file/bot1:{v}/%2e%2e/getMe", "file/bot1:{v}//etc/passwd", "file/bot1:{v}/a\\b", "file/bot1:{v}/.hidden",
         "file/bot1:{v}/a/./b", "BOT1:{v}/getMe", "bot:{v}/getMe", "bot1:{v}/getMe%00",
     ],

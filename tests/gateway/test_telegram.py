@@ -8,8 +8,6 @@ from contextlib import suppress
 
 import pytest
 
-from tests.fakes.http_server import FakeServer
-from tests.fakes.messages import Answer, Request
 from tests.fakes.telegram import FakeTelegram
 from tests.gateway.agents import Agent
 from tests.gateway.process import PATIENCE
@@ -129,35 +127,6 @@ def test_messages_are_counted_and_polls_are_seen(alice: Agent, telegram: FakeTel
     alice.bot("sendMessage", chat_id=6, text="nobody")
     assert alice.gateway.settled(alice.project, 0)["messages"] == 1
     assert alice.gateway.ask("truth")["seen"][alice.project]["last_poll"] > 0
-
-
-class Files(FakeServer):
-    """Keeps uploads, and sends a file of three megabytes to a client with the real token."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.uploaded: list[bytes] = []
-
-    def answer(self, request: Request) -> Answer:
-        if request.method == "POST":
-            self.uploaded.append(request.body)
-            return Answer.json(200, {"ok": True, "result": {}})
-        return Answer(200, b"x" * 3_000_000, {"Content-Type": "application/octet-stream"})
-
-
-def test_files_pass_up_and_down(alice: Agent) -> None:
-    with Files() as files:
-        entry = alice.entry()
-        alice.gateway.apply(entry | {"telegram": entry["telegram"] | {"base": files.url}})
-        form = {"Content-Type": "multipart/form-data; boundary=x"}
-        path = f"bot1:{alice.virtual_token}"
-        assert alice.ask("POST", f"/tg/{path}/sendDocument", b"y" * 2_000_000, headers=form).status == 200
-        assert files.uploaded == [b"y" * 2_000_000]
-        assert alice.ask("GET", f"/tg/file/{path}/documents/file_1.pdf").body == b"x" * 3_000_000
-        assert files.requests == [
-            ("POST", f"/bot{alice.token}/sendDocument"),
-            ("GET", f"/file/bot{alice.token}/documents/file_1.pdf"),
-        ]
 
 
 def test_two_programs_that_poll_one_bot_do_not_race(

@@ -1,6 +1,7 @@
 """Reads from its path what a request asks for. Paths are not decoded, so that the upstream reads them the same way.
 
-The only escapes allowed are those in a model's name: clients write models/openai%2Fgpt-5.
+The only escapes allowed are those in a model's name (clients write models/openai%2Fgpt-5) and that of the colon in a
+bot's token (python-telegram-bot escapes the paths of files).
 """
 
 import re
@@ -10,8 +11,9 @@ from enum import Enum, auto
 from gateway.entries.entry import Kind
 
 _TELEGRAM = re.compile(
-    r"/tg/(?P<file>file/)?bot(?P<bot>\d{1,20}):(?P<credential>[\w-]{1,256})/(?P<rest>[^?]{1,512})", re.ASCII
+    r"/tg/(?P<file>file/)?bot\d{1,20}(?::|%3[Aa])(?P<credential>[\w-]{1,256})/(?P<rest>[^?]{1,512})", re.ASCII
 )
+"""Any number of a bot is accepted: the agent's token keeps the old one when its owner changes the bot."""
 _SERVER = re.compile(r"/out/(?P<credential>[\w-]{1,256})/(?P<server>[0-9a-f]{16})", re.ASCII)
 _METHOD = re.compile(r"[A-Za-z]{1,64}")
 _FILE = re.compile(r"[\w-][\w.~-]*(?:/[\w-][\w.~-]*)*", re.ASCII)

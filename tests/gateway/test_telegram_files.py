@@ -1,0 +1,60 @@
+"""Files that an agent sends to Telegram and gets from there."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from tests.fakes.http_server import FakeServer
+from tests.fakes.messages import Answer, Request
+from tests.gateway.agents import Agent
+
+pytestmark = pytest.mark.one_database
+
+
+class Files(FakeServer):
+    """Keeps uploads, and sends a file of three megabytes to a client with the real token."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.uploaded: list[bytes] = []
+
+    def answer(self, request: Request) -> Answer:
+        if request.method == "POST":
+            self.uploaded.append(request.body)
+            return Answer.json(200, {"ok": True, "result": {}})
+        return Answer(200, b"x" * 3_000_000, {"Content-Type": "application/octet-stream"})
+
+
+@contextmanager
+def files_of(agent: Agent) -> Iterator[Files]:
+    with Files() as files:
+        entry = agent.entry()
+        agent.gateway.apply(entry | {"telegram": entry["telegram"] | {"base": files.url}})
+        yield files
+
+
+def test_files_pass_up_and_down(alice: Agent) -> None:
+    with files_of(alice) as files:
+        form = {"Content-Type": "multipart/form-data; boundary=x"}
+        path = f"bot1:{alice.virtual_token}"
+        assert alice.ask("POST", f"/tg/{path}/sendDocument", b"y" * 2_000_000, headers=form).status == 200
+        assert files.uploaded == [b"y" * 2_000_000]
+        assert alice.ask("GET", f"/tg/file/{path}/documents/file_1.pdf").body == b"x" * 3_000_000
+        assert files.requests == [
+            ("POST", f"/bot{alice.token}/sendDocument"),
+            ("GET", f"/file/bot{alice.token}/documents/file_1.pdf"),
+        ]
+
+
+@pytest.mark.parametrize("colon", [":", "%3A", "%3a"])
+def test_the_colon_of_a_token_may_be_escaped(alice: Agent, colon: str) -> None:
+    """python-telegram-bot escapes the path of a file that it gets."""
+    with files_of(alice) as files:
+        bot = f"bot1{colon}{alice.virtual_token}"
+        assert alice.ask("GET", f"/tg/file/{bot}/photos/file_0.jpg").status == 200
+        assert alice.ask("POST", f"/tg/{bot}/getMe", {}).status == 200
+        assert files.requests == [
+            ("GET", f"/file/bot{alice.token}/photos/file_0.jpg"),
+            ("POST", f"/bot{alice.token}/getMe"),
+        ]
