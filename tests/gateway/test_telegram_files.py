@@ -13,7 +13,7 @@ pytestmark = pytest.mark.one_database
 
 
 class Files(FakeServer):
-    """Keeps uploads, and sends a file of three megabytes to a client with the real token."""
+    """Keeps uploads, and sends a file of three megabytes, or three bytes of it, to a client with the real token."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -23,6 +23,10 @@ class Files(FakeServer):
         if request.method == "POST":
             self.uploaded.append(request.body)
             return Answer.json(200, {"ok": True, "result": {}})
+        if request.headers.get("range"):
+            return Answer(
+                206, b"xyz", {"Content-Type": "application/octet-stream", "Content-Range": "bytes 2-4/3000000"}
+            )
         return Answer(200, b"x" * 3_000_000, {"Content-Type": "application/octet-stream"})
 
 
@@ -45,6 +49,13 @@ def test_files_pass_up_and_down(alice: Agent) -> None:
             ("POST", f"/bot{alice.token}/sendDocument"),
             ("GET", f"/file/bot{alice.token}/documents/file_1.pdf"),
         ]
+
+
+def test_a_part_of_a_file_says_which_part_it_is(alice: Agent) -> None:
+    with files_of(alice):
+        path = f"/tg/file/bot1:{alice.virtual_token}/documents/file_1.pdf"
+        part = alice.ask("GET", path, headers={"Range": "bytes=2-4"})
+    assert (part.status, part.body, part.headers["content-range"]) == (206, b"xyz", "bytes 2-4/3000000")
 
 
 @pytest.mark.parametrize("colon", [":", "%3A", "%3a"])

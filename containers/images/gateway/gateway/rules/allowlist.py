@@ -12,7 +12,7 @@ REQUEST_HEADERS = frozenset({
     "x-title", "idempotency-key",
 })  # fmt: skip
 ANSWER_HEADERS = frozenset({
-    "cache-control", "content-disposition", "content-language", "content-type", "date", "etag",
+    "cache-control", "content-disposition", "content-language", "content-range", "content-type", "date", "etag",
     "last-modified", "mcp-session-id", "openai-model", "openai-processing-ms", "request-id", "retry-after",
     "retry-after-ms", "x-request-id", "x-should-retry",
 })  # fmt: skip
