@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -71,12 +72,15 @@ def test_the_newest_poll_wins_and_the_older_one_ends_with_an_empty_result(
     assert len(newer.result(PATIENCE).json()["result"]) == 1
 
 
-def test_a_poll_that_the_agent_gives_up_ends_at_telegram(alice: Agent, telegram: FakeTelegram) -> None:
+@pytest.mark.parametrize("closed", [socket.SHUT_WR, socket.SHUT_RDWR], ids=["half", "whole"])
+def test_a_poll_that_the_agent_gives_up_ends_at_telegram(alice: Agent, telegram: FakeTelegram, closed: int) -> None:
+    """The end of what an agent sends looks the same whether it would still read or not."""
     with alice.connected() as connection:
         connection.request("GET", f"/tg/bot1:{alice.virtual_token}/getUpdates?timeout=50")
         telegram.wait_for_poll(alice.token, timeout=PATIENCE)
         wait_until(lambda: telegram.polls(alice.token).open == 1)
-    wait_until(lambda: telegram.polls(alice.token).open == 0)
+        connection.sock.shutdown(closed)
+        wait_until(lambda: telegram.polls(alice.token).open == 0)
 
 
 @pytest.mark.parametrize("status", [409, 429, 500, 502])
