@@ -189,7 +189,7 @@ class ProviderCalls:
             self._client, request.http.method, request.url, headers=headers_of(request), body=body
         ) as answer:
             self._sightings.note_provider(request.entry.project, answer.status)
-            if answer.status >= 300 or request.url.endswith("/key"):
+            if answer.status >= 300 or request.describes_key:
                 return (await pass_redacted(answer, secrets=secrets))[1]
             return await pass_on(
                 request.http, answer, secrets=secrets, meter=BlindMeter(), pay=partial(self._rates.pay, request.entry)

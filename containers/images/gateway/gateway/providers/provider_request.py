@@ -27,6 +27,11 @@ class ProviderRequest:
     find: Callable[[], tuple[Entry, Provider]] | None = None
     """Returns the agent's current entry and provider. Raises RefusedError if there are none."""
 
+    @property
+    def describes_key(self) -> bool:
+        """Whether the answer describes the real key, so that it may quote a part of it."""
+        return self.url.partition("?")[0].endswith("/key")
+
     def renewed(self) -> "ProviderRequest":
         """Returns the same request with the agent's current entry. Raises RefusedError if it is no longer allowed.
 
