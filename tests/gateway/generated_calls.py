@@ -20,7 +20,7 @@ MODELS = (
 OPTIONS: dict[str, tuple[Any, ...]] = {
     "n": (0, 1, 7, "9", True), "best_of": (1, 3), "n_cmpl": (2, 5),
     "prompt": (["a", "b", "c"], [1, 2], {"id": "p"}, "a"),
-    "max_tokens": (1, 50, 3000, "9", 2**40), "max_completion_tokens": (5, 4000), "max_output_tokens": (5, 4000),
+    "max_tokens": (0, 1, 50, 3000, "9", 2**40), "max_completion_tokens": (5, 4000), "max_output_tokens": (5, 4000),
     "n_predict": (7, 900), "max_new_tokens": (8, 900), "stream": (False, True), "background": (True, False),
     "service_tier": ("priority", "flex", "auto"), "speed": ("fast", 0.25, 4), "inference_geo": ("us", "global"),
     "prediction": ({"type": "content", "content": "a b c"},),

@@ -136,9 +136,9 @@ def _answer_length(call: Call, document: dict[str, Any], size: int, limits: Limi
         value = document.get(name)
         if value is None:
             document.pop(name, None)
-        elif isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 2**31:
-            raise RefusedError(Why.BAD, f"{name} must be a whole number above 0.")
-        else:
+        elif isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**31:
+            raise RefusedError(Why.BAD, f"{name} must be a whole number, and not below 0.")
+        elif value:  # some servers take 0 for no limit
             lengths.append(min(value, MAX_ANSWER_TOKENS))
     return max(lengths, default=min(MAX_ANSWER_TOKENS, limits.answer_tokens + max(0, reasoning_budget(document))))
 

@@ -39,7 +39,10 @@ LONG_INPUT_BETA = re.compile(r"context-1m-[\w-]*")
 
 
 def limit_length(parsed: ParsedCall, output: int, kind: Kind) -> None:
-    """Limits the length of the answer to `output` tokens for all choices together."""
+    """Limits the length of the answer to `output` tokens for all choices together.
+
+    Some compatible servers take a length of 0 for none, so it becomes 1 there.
+    """
     names = LENGTH_OPTIONS.get(parsed.call)
     if names is None:
         return
@@ -48,8 +51,9 @@ def limit_length(parsed: ParsedCall, output: int, kind: Kind) -> None:
     given = [name for name in names if isinstance(parsed.document.get(name), int)]
     # Compatible servers know the older name. OpenAI's newer models know only the newer one.
     default = "max_tokens" if parsed.call is Call.CHAT and kind is not Kind.OPENAI else names[0]
+    shortest = 0 if kind in (Kind.OPENAI, Kind.ANTHROPIC) else 1
     for name in given:
-        parsed.document[name] = min(each, parsed.document[name])
+        parsed.document[name] = min(each, max(shortest, parsed.document[name]))
     if not set(given) & set(names[:_STANDARD]):
         parsed.document[default] = each
 
