@@ -114,8 +114,10 @@ def test_openrouter_reports_the_cost_of_a_call_in_spite_of_the_agent_s_options()
 
 def test_fields_that_make_a_proxy_use_another_model_or_server_are_refused() -> None:
     names = ("extra_body", "extra_headers", "api_base", "base_url", "api_key", "user_config", "model_list", "headers")
-    for name in (*names, "context_window_fallback_dict"):
-        for call in (*LENGTHS, Call.EMBEDDINGS, Call.SPEECH):
-            with pytest.raises(RefusedError) as refused:
-                read(call, {"model": "m", name: {"model": "dear", "max_tokens": 9**9}})
-            assert name in refused.value.words
+    for name in (*names, "context_window_fallback_dict", "router_settings_override"):
+        for call in (*LENGTHS, Call.EMBEDDINGS, Call.SPEECH, Call.COUNT):
+            option = {name: {"model": "dear", "max_tokens": 9**9}}
+            for document in (option, {"fallbacks": [{"model": "a", **option}]}):
+                with pytest.raises(RefusedError) as refused:
+                    read(call, {"model": "m", **document}, models=None)
+                assert name in refused.value.words

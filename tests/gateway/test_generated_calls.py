@@ -11,10 +11,10 @@ import pytest
 from gateway.budgets.prices import max_price_for
 from gateway.entries.entry import Budget, Entry, Kind, Limits, Price, Provider
 from gateway.meters.usage import MILLION, Usage, cost_of
-from gateway.providers.options import ALLOWED_OPTIONS, remove_unknown_options
+from gateway.providers.options import ALLOWED_OPTIONS
 from gateway.providers.parsed_call import ParsedCall
 from gateway.providers.reading import read_call
-from gateway.providers.rewriting import limit_length, limit_price, remove_surcharges, request_usage, write_body
+from gateway.providers.rewriting import rewrite, write_body
 from gateway.providers.time_slices import run_at_once
 from gateway.rules.paths import read_provider
 from gateway.rules.refusals import RefusedError
@@ -44,12 +44,7 @@ def send(entry: Entry, kind: Kind, path: str, document: dict[str, Any]) -> Parse
     found = read_provider("POST", f"/llm/v1/{path}", kind)
     assert found is not None
     parsed = run_at_once(read_call(found[0], entry, "application/json", json.dumps(document).encode()))
-    limit_length(parsed, parsed.output, kind)
-    remove_unknown_options(parsed.document)
-    if entry.budget.is_of_money:
-        remove_surcharges(parsed, entry.prices)
-        limit_price(parsed, entry)
-    request_usage(parsed, kind)
+    rewrite(parsed, entry, kind, parsed.output)
     run_at_once(write_body(parsed))
     return parsed
 

@@ -43,9 +43,7 @@ def read(call: Call, document: dict[str, Any], **entry: Any) -> ParsedCall:
     """Returns the call as it is sent."""
     entry_of = Entry(**{name: getattr(ALICE, name) for name in ALICE.__slots__} | entry)
     parsed = run_at_once(read_call(call, entry_of, "application/json", json.dumps(document).encode()))
-    rewriting.limit_length(parsed, parsed.output, Kind.COMPATIBLE)
-    rewriting.remove_surcharges(parsed, entry_of.prices)
-    rewriting.request_usage(parsed, Kind.COMPATIBLE)
+    rewriting.rewrite(parsed, entry_of, Kind.COMPATIBLE, parsed.output)
     run_at_once(rewriting.write_body(parsed))
     return parsed
 
@@ -123,7 +121,7 @@ ELSEWHERE: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("document", ELSEWHERE.values(), ids=ELSEWHERE)
 def test_content_stored_at_the_provider_is_reserved_for(document: dict[str, Any]) -> None:
     for call in LENGTHS:
-        assert read(call, {"model": "m", **document}, budget=IN_TOKENS).input >= LIMITS.unseen_tokens
+        assert read(call, {"model": "m", **document}, models=None, budget=IN_TOKENS).input >= LIMITS.unseen_tokens
 
 
 def test_content_that_only_looks_stored_is_not_reserved_for() -> None:
@@ -152,9 +150,12 @@ def test_a_picture_counts_by_the_model_that_looks_at_it() -> None:
 
 def test_a_fallback_model_must_be_allowed_and_carries_no_options_of_its_own() -> None:
     assert read(Call.CHAT, {"model": "m", "fallbacks": ["a", {"model": "a"}]}).fallbacks == ("a", "a")
+    longer = read(Call.CHAT, {"model": "m", "fallbacks": [{"model": "a", "max_tokens": 9**9, "speed": "fast"}, "a"]})
+    assert json.loads(longer.body)["fallbacks"] == [{"model": "a"}, "a"]
+    assert longer.removed == ["fallbacks.max_tokens", "fallbacks.speed"]
     for change in (
-        {"fallbacks": ["b"]}, {"fallbacks": [{"model": "b"}]}, {"fallbacks": [{"model": "a", "max_tokens": 9**9}]},
-        {"preset": "mine"}, {"models": ["a", {"model": "b"}]},
+        {"fallbacks": ["b"]}, {"fallbacks": [{"model": "b"}]}, {"preset": "mine"}, {"models": ["a", {"model": "b"}]},
+        {"fallbacks": "default"},
     ):  # fmt: skip
         with pytest.raises(RefusedError):
             read(Call.CHAT, {"model": "m", **change})

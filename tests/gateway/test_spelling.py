@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from gateway.entries.entry import Entry
-from gateway.providers import fees, hidden_input, parsed_call, reading, reasoning, rewriting
+from gateway.providers import fees, hidden_input, model_choice, parsed_call, reasoning, rewriting
 from gateway.providers.reading import read_call
 from gateway.providers.spelling import KNOWN_OPTIONS
 from gateway.providers.time_slices import run_at_once
@@ -59,7 +59,7 @@ def looked_at() -> Iterator[str]:
     for more in (
         parsed_call.CHOICE_OPTIONS,
         fees._PAID_OPTIONS,
-        reading._REDIRECTING_OPTIONS,
+        model_choice.REDIRECTING_OPTIONS,
         reasoning._OPTIONS,
         hidden_input._OPTIONS,
         rewriting._STANDARD_VALUES,

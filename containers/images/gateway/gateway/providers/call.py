@@ -20,11 +20,11 @@ from gateway.providers.call_cost import CallCost
 from gateway.providers.extracted_texts import ExtractedTexts
 from gateway.providers.length_watch import LengthWatch, note_refusal
 from gateway.providers.meter_choice import choose_meter
-from gateway.providers.options import removal_header, remove_unknown_options
+from gateway.providers.options import removal_header
 from gateway.providers.parsed_call import ParsedCall
 from gateway.providers.provider_request import ProviderRequest, headers_of
 from gateway.providers.reading import read_call
-from gateway.providers.rewriting import limit_length, limit_price, remove_surcharges, request_usage, write_body
+from gateway.providers.rewriting import rewrite, write_body
 from gateway.providers.time_slices import Turns, run_at_once, run_in_slices
 from gateway.rules.paths import Call
 from gateway.rules.rates import Rates
@@ -63,14 +63,18 @@ class ProviderCalls:
         if self._is_over:
             raise RefusedError(Why.LATER, "The gateway is restarting.", retry_after=1)
         with self._rates.count(request.entry):
-            if request.call in (Call.LOOK, Call.COUNT):
-                return await self._pass_free_call(request)
+            if request.call is Call.LOOK:
+                return await self._pass_free_call(request, None)
             most = MAX_AUDIO if request.call is Call.TRANSCRIPTION else MAX_REQUEST
             size = length_of(request.http, most)
             async with self._memory.borrow(request.entry.project, most if size is None else size) as lease:
                 body = await self._read(request, most)
                 request = request.renewed()
-                return await self._reserve(request, await self._parse(request, body), lease)
+                parsed = await self._parse(request, body)
+                if request.call is Call.COUNT:
+                    await self._write(request, parsed, parsed.output)
+                    return await self._pass_free_call(request, parsed)
+                return await self._reserve(request, parsed, lease)
 
     async def _parse(self, request: ProviderRequest, body: bytes) -> ParsedCall:
         """Parses a light request at once, and others in slices, one at a time."""
@@ -120,14 +124,8 @@ class ProviderCalls:
         )  # fmt: skip
 
     async def _write(self, request: ProviderRequest, parsed: ParsedCall, output: int) -> None:
-        if request.entry.budget.is_set:
-            limit_length(parsed, output, request.provider.kind)
-            parsed.removed = remove_unknown_options(parsed.document)
         if request.call is not Call.TRANSCRIPTION:  # a form is passed on unchanged
-            if request.entry.budget.is_of_money:
-                remove_surcharges(parsed, request.entry.prices)
-                limit_price(parsed, request.entry)
-            request_usage(parsed, request.provider.kind)
+            rewrite(parsed, request.entry, request.provider.kind, output)
             # Does not wait for its turn, because the document stays in memory until the body is written.
             await run_in_slices(write_body(parsed), partial(self._rates.reading, request.entry))
             parsed.document, parsed.texts = {}, ExtractedTexts()  # do not keep a large request twice
@@ -165,15 +163,6 @@ class ProviderCalls:
     def _watch(self, request: ProviderRequest, parsed: ParsedCall, cost: CallCost, meter: Meter) -> LengthWatch:
         return LengthWatch(meter, self._ledger, self._sightings, request.entry, request.provider.kind, parsed, cost)
 
-    async def _pass_free_call(self, request: ProviderRequest) -> web.StreamResponse:
-        """Passes on a call that costs nothing."""
-        if request.call is not Call.COUNT:
-            return await self._forward_free_call(request, None)
-        size = length_of(request.http, MAX_REQUEST)
-        async with self._memory.borrow(request.entry.project, MAX_REQUEST if size is None else size):
-            body = await self._read(request, MAX_REQUEST)
-            return await self._forward_free_call(request.renewed(), body)
-
     async def _read(self, request: ProviderRequest, most: int) -> bytes:
         try:
             body = await read_body(request.http, most)
@@ -183,14 +172,18 @@ class ProviderCalls:
         self._rates.received(request.entry, len(body))
         return body
 
-    async def _forward_free_call(self, request: ProviderRequest, body: bytes | None) -> web.StreamResponse:
-        secrets = (request.provider.key,)
+    async def _pass_free_call(self, request: ProviderRequest, parsed: ParsedCall | None) -> web.StreamResponse:
+        """Passes on a call that costs nothing. `None` stands for a call without a body."""
+        secrets, headers = (request.provider.key,), removal_header(parsed.removed if parsed else ())
         async with ask(
-            self._client, request.http.method, request.url, headers=headers_of(request), body=body
+            self._client,
+            request.http.method,
+            request.url,
+            headers=headers_of(request),
+            body=parsed.body if parsed else None,
         ) as answer:
             self._sightings.note_provider(request.entry.project, answer.status)
             if answer.status >= 300 or request.describes_key:
-                return (await pass_redacted(answer, secrets=secrets))[1]
-            return await pass_on(
-                request.http, answer, secrets=secrets, meter=BlindMeter(), pay=partial(self._rates.pay, request.entry)
-            )
+                return (await pass_redacted(answer, secrets=secrets, headers=headers))[1]
+            pay = partial(self._rates.pay, request.entry)
+            return await pass_on(request.http, answer, secrets=secrets, meter=BlindMeter(), pay=pay, headers=headers)

@@ -1,9 +1,9 @@
-"""Removes options whose cost is unknown. Pure.
+"""Removes options whose effect is unknown. Pure.
 
 Servers keep adding options, and some of these cost money: they ignore the limit of the answer (LiteLLM's
-`additional_drop_params`), search documents (Azure's `data_sources`), or ask several models. So under a budget only
-those options pass that are known to cost nothing beyond the request's bytes and the answer's length, or that other
-modules bound.
+`additional_drop_params`), search documents (Azure's `data_sources`), or ask several or other models. So if an agent has
+a budget or may use only some models, only those options pass that are known to cost nothing beyond the request's bytes
+and the answer's length and to choose no model, or that other modules bound.
 """
 
 import re
@@ -69,6 +69,21 @@ def remove_unknown_options(document: dict[str, Any]) -> list[str]:
     for name in removed:
         del document[name]
     return removed
+
+
+def remove_fallback_options(document: dict[str, Any]) -> list[str]:
+    """Leaves only the names of fallback models, because options of their own could make the answer longer or dearer.
+
+    Returns the names of the removed options.
+    """
+    removed = set[str]()
+    for key in ("models", "fallbacks"):
+        others = document.get(key)
+        for each in others if isinstance(others, list) else ():
+            for name in each.keys() - {"model"} if isinstance(each, dict) else ():
+                removed.add(f"{key}.{name}")
+                del each[name]
+    return sorted(removed)
 
 
 def removal_header(removed: Iterable[str]) -> dict[str, str]:

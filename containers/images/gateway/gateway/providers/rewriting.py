@@ -12,6 +12,7 @@ from gateway.budgets.prices import ceiling_for, has_own_price
 from gateway.entries.entry import Entry, Kind, Price
 from gateway.meters.usage import MILLION
 from gateway.providers.json_documents import write_json
+from gateway.providers.options import remove_fallback_options, remove_unknown_options
 from gateway.providers.parsed_call import LENGTH_OPTIONS, ParsedCall
 from gateway.providers.time_slices import Slices
 from gateway.rules.paths import Call
@@ -38,6 +39,19 @@ LONG_INPUT_BETA = re.compile(r"context-1m-[\w-]*")
 """The beta that allows inputs of more than 200,000 tokens, each of which costs twice as much."""
 
 
+def rewrite(parsed: ParsedCall, entry: Entry, kind: Kind, output: int) -> None:
+    """Makes the call cost no more than was reserved, with an answer of `output` tokens, and use no other models."""
+    if entry.budget.is_set:
+        limit_length(parsed, output, kind)
+        parsed.removed += remove_fallback_options(parsed.document)
+    if entry.budget.is_set or entry.models is not None:
+        parsed.removed += remove_unknown_options(parsed.document)
+    if entry.budget.is_of_money:
+        remove_surcharges(parsed, entry.prices)
+        limit_price(parsed, entry)
+    request_usage(parsed, kind)
+
+
 def limit_length(parsed: ParsedCall, output: int, kind: Kind) -> None:
     """Limits the length of the answer to `output` tokens for all choices together.
 
@@ -58,15 +72,19 @@ def limit_length(parsed: ParsedCall, output: int, kind: Kind) -> None:
         parsed.document[default] = each
 
 
-def remove_surcharges(parsed: ParsedCall, prices: Mapping[str, Price]) -> None:
-    """Removes options that would make the call cost more than its price."""
-    _remove_host_suffixes(parsed.document, prices)
-    for name, known in _STANDARD_VALUES.items():
-        if name in parsed.document and parsed.document[name] not in known:
-            del parsed.document[name]
-    hosts = parsed.document.pop(_HOST_OPTIONS, None)
-    if isinstance(hosts, dict) and (kept := {name: hosts[name] for name in _PRIVACY_OPTIONS if name in hosts}):
-        parsed.document[_HOST_OPTIONS] = kept
+def remove_surcharges(parsed: ParsedCall, prices: Mapping[str, Price]) -> list[str]:
+    """Removes options that would make the call cost more than its price. Returns their names."""
+    document = parsed.document
+    _remove_host_suffixes(document, prices)
+    removed = [name for name, known in _STANDARD_VALUES.items() if name in document and document[name] not in known]
+    for name in removed:
+        del document[name]
+    hosts = document.pop(_HOST_OPTIONS, None)
+    if not isinstance(hosts, dict):
+        return removed + ([] if hosts is None else [_HOST_OPTIONS])
+    if kept := {name: hosts[name] for name in _PRIVACY_OPTIONS if name in hosts}:
+        document[_HOST_OPTIONS] = kept
+    return removed + [f"{_HOST_OPTIONS}.{name}" for name in sorted(hosts.keys() - kept.keys())]
 
 
 def limit_price(parsed: ParsedCall, entry: Entry) -> None:
