@@ -28,3 +28,30 @@ def test_no_option_is_removed_without_a_budget(alice: Agent, provider: Streaming
     answer = alice.chat(deep_search=True)
     assert "x-berth-removed-options" not in answer.headers
     assert provider.sales[-1].body["deep_search"] is True
+
+
+SURCHARGES: dict[str, Any] = {
+    "service_tier": "priority", "speed": "fast", "inference_geo": "us", "betas": ["a"], "anthropic_beta": ["a"],
+    "prediction": {"type": "content", "content": "x"}, "provider": {"sort": "throughput", "only": ["a"], "zdr": True},
+    "fallbacks": [{"model": "model-a", "speed": "fast"}],
+}  # fmt: skip
+NAMED = (
+    "fallbacks.speed, service_tier, speed, inference_geo, prediction, betas, anthropic_beta, provider.only, "
+    "provider.sort"
+)
+
+
+@pytest.mark.parametrize("path", ["chat/completions", "responses", "messages"])
+def test_an_answer_names_the_options_that_were_removed_because_they_raise_the_price(
+    alice: Agent, provider: StreamingProvider, path: str
+) -> None:
+    prices = {"model-a": {"input": 1, "output": 1}}
+    alice.gateway.apply(alice.entry(kind="compatible", budget={"day_money": 10**9}, prices=prices))
+    answer = alice.chat(path=path, max_tokens=10, input="", **SURCHARGES)
+    assert answer.status == 200
+    assert set(answer.headers["x-berth-removed-options"].split(", ")) == set(NAMED.split(", "))
+    sent = provider.sales[-1].body
+    assert SURCHARGES.keys() & sent.keys() == {"provider", "fallbacks"}
+    assert (sent["provider"], sent["fallbacks"]) == ({"zdr": True}, [{"model": "model-a"}])
+    usual: dict[str, Any] = {"service_tier": "auto", "prediction": None, "provider": {"zdr": True}}
+    assert "x-berth-removed-options" not in alice.chat(path=path, max_tokens=10, input="", **usual).headers

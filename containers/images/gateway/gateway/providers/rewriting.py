@@ -47,7 +47,7 @@ def rewrite(parsed: ParsedCall, entry: Entry, kind: Kind, output: int) -> None:
     if entry.budget.is_set or entry.models is not None:
         parsed.removed += remove_unknown_options(parsed.document)
     if entry.budget.is_of_money:
-        remove_surcharges(parsed, entry.prices)
+        parsed.removed += remove_surcharges(parsed, entry.prices)
         limit_price(parsed, entry)
     request_usage(parsed, kind)
 
