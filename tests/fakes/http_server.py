@@ -135,6 +135,8 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in answer.headers.items():
             self.send_header(name, value)
         if isinstance(answer, Streamed):
+            if "Transfer-Encoding" not in answer.headers:
+                self.send_header("Transfer-Encoding", "chunked")
             self._stream(answer.pieces)
             return
         self.send_header("Content-Length", str(len(answer.body)))
@@ -145,7 +147,6 @@ class _Handler(BaseHTTPRequestHandler):
         """Sends chunks. If the pieces end with an OSError, omits the last chunk, so that the answer is visibly
         incomplete.
         """
-        self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         try:
             for piece in pieces:

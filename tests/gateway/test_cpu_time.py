@@ -66,7 +66,7 @@ def test_other_tasks_run_after_each_piece(work: Callable[[Any], Any]) -> None:
                 await asyncio.sleep(0)
 
         heart = asyncio.ensure_future(beat())
-        await work(SimpleNamespace(content=Content()))
+        await work(SimpleNamespace(content=Content(), content_type="text/plain"))
         is_over = True
         await heart
         return steps

@@ -8,7 +8,7 @@ import pytest
 from aiohttp import web
 from gateway.pipes.agent_connection import SECONDS_PER_REQUEST
 from gateway.pipes.guard import GuardedServer
-from gateway.pipes.leak_detector import LeakDetector, encodings_of
+from gateway.pipes.leak_detector import LeakDetector, forms_of
 from gateway.rules.cpu_share import BURST, CpuShare
 from gateway.rules.throttle import Throttle
 
@@ -167,7 +167,7 @@ async def nobody(_request: object) -> web.StreamResponse:
 
 
 def test_a_credential_is_found_in_its_json_and_url_encodings() -> None:
-    assert encodings_of("sk-abc_DEF") == ["sk-abc_DEF"]
+    assert forms_of(["sk-abc_DEF"]) == ["sk-abc_DEF"]
     secret = 'a/b+"c'
     for text in (b'a/b+"c', b'{"k":"a/b+\\"c"}', b'"a\\/b+\\"c"', b"?key=a%2Fb%2B%22c"):
         for at in range(len(text)):

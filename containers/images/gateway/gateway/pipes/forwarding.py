@@ -1,6 +1,7 @@
 """Passes an answer on to the agent, piece by piece, as fast as the agent takes it."""
 
 import asyncio
+from codecs import getincrementaldecoder
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from types import MappingProxyType
@@ -8,9 +9,9 @@ from types import MappingProxyType
 import aiohttp
 from aiohttp import web
 
-from agent_contract import redact_credentials
-from gateway.pipes.leak_detector import LeakDetector, encodings_of
+from gateway.pipes.leak_detector import LeakDetector, forms_of
 from gateway.pipes.piece_filter import BEGUN, BrokenError, ExceededError, LengthLimit, Meter, PayFor, PieceFilter
+from gateway.pipes.redaction import redact
 from gateway.pipes.relay import Relay
 from gateway.rules.allowlist import answer_headers
 from gateway.rules.refusals import RefusedError, Why
@@ -18,6 +19,10 @@ from gateway.rules.refusals import RefusedError, Why
 LARGEST_ERROR = 64 * 1024
 READABLE = ("", "gzip", "deflate")
 """The compressions that an answer may have. An unreadable answer could contain the credential and cost any amount."""
+UNPACKED = ("", "identity", "chunked")
+"""The codings of a transfer that the library reads completely."""
+FIRST_BYTES = 1024
+"""The bytes by which an answer is recognised as text."""
 LAST_WITHIN = 5.0
 """Seconds for the agent to accept the last piece of an answer that is cut off."""
 
@@ -63,8 +68,11 @@ async def _pass_pieces(
     answer: aiohttp.ClientResponse, response: web.StreamResponse, piece_filter: PieceFilter, relay: Relay
 ) -> None:
     """Sends the answer's head with the first piece, so a relay never passes that piece."""
-    is_begun = False
+    is_checked = is_begun = False
     async for piece in answer.content.iter_any():
+        if not is_checked:
+            _check_text(answer, piece)
+            is_checked = True
         if passed := piece_filter.feed(piece):
             await response.write(passed)
             is_begun = True
@@ -87,10 +95,10 @@ def _begin(
 ) -> web.StreamResponse:
     _refuse_unusable(answer)
     coding = coding_of(answer)
-    if coding not in READABLE:
+    if not is_readable(answer):
         raise RefusedError(Why.UPSTREAM, "The answer is compressed in a way that was not requested.")
     response = web.StreamResponse(status=answer.status)
-    response.headers.extend(answer_headers(answer.headers.items(), secrets))
+    response.headers.extend(answer_headers(answer.headers.items(), forms_of(secrets)))
     length = None if coding else answer.content_length
     if length is not None and not hide_usage:
         response.content_length = length
@@ -109,30 +117,52 @@ async def pass_redacted(
     Also returns the text. `headers` are added to the provider's. Raises RefusedError.
     """
     _refuse_unusable(answer)
-    body = bytearray()
-    try:
-        async for piece in answer.content.iter_any():
-            body += piece
-            if len(body) > LARGEST_ERROR:
-                break
-    except (aiohttp.ClientError, TimeoutError, OSError):
-        body.clear()
-    if coding_of(answer) not in READABLE or len(body) > LARGEST_ERROR:
-        body.clear()  # it cannot be checked for quotes
-    quoted = body.decode(errors="replace")
-    for form in sorted((form for secret in secrets for form in encodings_of(secret)), key=len, reverse=True):
-        quoted = quoted.replace(form, "[redacted]")
-    text = redact_credentials(quoted).encode()
+    body = b""
+    with suppress(aiohttp.ClientError, TimeoutError, OSError):
+        body = await _read_error(answer) if is_readable(answer) else b""
+    text = redact(body, secrets).encode()
     response = web.Response(status=answer.status, body=text)
-    response.headers.extend(answer_headers(answer.headers.items(), secrets))
+    response.headers.extend(answer_headers(answer.headers.items(), forms_of(secrets)))
     response.headers.update(headers)
     return text, response
+
+
+async def _read_error(answer: aiohttp.ClientResponse) -> bytes:
+    """Returns the body, or b"" if it is too long to be checked for quotes."""
+    body = bytearray()
+    async for piece in answer.content.iter_any():
+        body += piece
+        if len(body) > LARGEST_ERROR:
+            return b""
+    return bytes(body)
 
 
 def coding_of(answer: aiohttp.ClientResponse) -> str:
     """Returns how the answer is compressed; empty if it is not."""
     coding = ",".join(answer.headers.getall("Content-Encoding", ())).strip().lower()
     return "" if coding == "identity" else coding
+
+
+def is_readable(answer: aiohttp.ClientResponse) -> bool:
+    """Whether the gateway reads the same answer as an agent that unpacks it."""
+    transfer = ",".join(answer.headers.getall("Transfer-Encoding", ())).strip().lower()
+    return coding_of(answer) in READABLE and transfer in UNPACKED
+
+
+def _check_text(answer: aiohttp.ClientResponse, first: bytes) -> None:
+    """Raises BrokenError if a JSON document or a stream of events does not begin with UTF-8, as both must.
+
+    Such an answer is compressed or in another encoding, although its head does not say so.
+    """
+    if not answer.content_type.endswith(("json", "event-stream")):
+        return
+    begin = first[:FIRST_BYTES]
+    try:
+        getincrementaldecoder("utf-8")().decode(begin)
+    except UnicodeDecodeError:
+        raise BrokenError from None
+    if b"\0" in begin:
+        raise BrokenError
 
 
 def _refuse_unusable(answer: aiohttp.ClientResponse) -> None:

@@ -1,6 +1,7 @@
 """Finds the real credential in an upstream's answer."""
 
 import json
+from collections.abc import Iterable
 from urllib.parse import quote
 
 
@@ -8,7 +9,7 @@ class LeakDetector:
     """Looks for credentials in the pieces of an answer, even if a credential is split between pieces."""
 
     def __init__(self, *secrets: str) -> None:
-        self._first, *self._others = (form.encode() for secret in secrets for form in encodings_of(secret))
+        self._first, *self._others = (form.encode() for form in forms_of(secrets))
         self._overlap = max(map(len, (self._first, *self._others))) - 1
         self._tail = b""
         self._spans_lines = any(b"\n" in form for form in (self._first, *self._others))
@@ -25,7 +26,10 @@ class LeakDetector:
         return bool(self._others) and any(other in joined for other in self._others)
 
 
-def encodings_of(secret: str) -> list[str]:
-    """Returns the distinct ways to write a credential: as it is, in JSON and in a URL. Most credentials have one."""
-    in_json = json.dumps(secret)[1:-1]
-    return list(dict.fromkeys((secret, in_json, in_json.replace("/", "\\/"), quote(secret, safe=""))))
+def forms_of(secrets: Iterable[str]) -> list[str]:
+    """Returns the distinct ways to write these credentials: as they are, in JSON and in a URL. Most have one."""
+    forms = []
+    for secret in secrets:
+        in_json = json.dumps(secret)[1:-1]
+        forms += [secret, in_json, in_json.replace("/", "\\/"), quote(secret, safe="")]
+    return list(dict.fromkeys(forms))

@@ -35,12 +35,16 @@ def passed_headers(headers: Iterable[tuple[str, str]], known: Collection[str]) -
 
 
 def answer_headers(headers: Iterable[tuple[str, str]], secrets: Collection[str]) -> list[tuple[str, str]]:
-    """Returns the allowed headers of an answer, without any that contains a real credential."""
+    """Returns the allowed headers of an answer, without any whose name or value contains a real credential.
+
+    `secrets` has all ways to write it. The case of letters does not matter, because names of headers lose it.
+    """
+    plain = [secret.lower() for secret in secrets]
     return [
         (name, value)
         for name, value in headers
         if (name.lower() in ANSWER_HEADERS or name.lower().startswith(ANSWER_PREFIXES))
-        and not any(secret in value for secret in secrets)
+        and not any(secret in f"{name}: {value}".lower() for secret in plain)
     ]
 
 
