@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -49,21 +50,28 @@ class DiskError(Exception):
 
 class Disk:
     def __init__(self, file: Path) -> None:
-        """Sets a corrupt file aside, because the service also knows what was spent. Raises sqlite3.OperationalError."""
+        """Opens the file in the background. While that fails, every work fails and tries it again. Raises OSError."""
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._file = file
+        self._queue: queue.SimpleQueue[tuple[Work, Future[Any]] | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._write, name="disk", daemon=True)
+        self._thread.start()
+
+    @cached_property
+    def _connection(self) -> sqlite3.Connection:
+        """Sets a corrupt file aside, because the service also knows what was spent. Raises sqlite3.Error or OSError."""
         try:
-            self._connection = _open(file)
+            return _open(self._file)
         except sqlite3.OperationalError:
             raise
         except sqlite3.DatabaseError as error:
             logger.error("The usage file is corrupt and is set aside: %s", error)  # noqa: TRY400 - says all that matters
             for ending in ("", "-wal", "-shm"):
                 with suppress(FileNotFoundError):
-                    file.with_name(f"{file.name}{ending}").replace(file.with_name(f"{file.name}.torn{ending}"))
-            self._connection = _open(file)
-        self._queue: queue.SimpleQueue[tuple[Work, Future[Any]] | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._write, name="disk", daemon=True)
-        self._thread.start()
+                    self._file.with_name(f"{self._file.name}{ending}").replace(
+                        self._file.with_name(f"{self._file.name}.torn{ending}")
+                    )
+            return _open(self._file)
 
     def submit(self, work: Work) -> Future[Any]:
         """Queues the work, which runs in the order of submission. The future has its result or exception."""
@@ -82,9 +90,12 @@ class Disk:
         """Returns when all submitted work is on disk."""
         self._queue.put(None)
         self._thread.join()
-        self._connection.close()
+        if "_connection" in vars(self):  # the file is open
+            self._connection.close()
 
     def _write(self) -> None:
+        with suppress(sqlite3.Error, OSError):  # the first work reports it
+            _ = self._connection
         while (first := self._queue.get()) is not None:
             batch = [first]
             is_last = False

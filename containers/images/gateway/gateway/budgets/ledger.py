@@ -6,8 +6,6 @@ flight count in full: spending never exceeds the budget, and any error is at the
 
 import asyncio
 import itertools
-import logging
-import sqlite3
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
@@ -16,7 +14,7 @@ from typing import Any
 from gateway.budgets import rows
 from gateway.budgets.advance import Advances
 from gateway.budgets.budget_refusals import refusal_to_extend
-from gateway.budgets.disk import Disk, Work
+from gateway.budgets.disk import Disk
 from gateway.budgets.message_counter import MessageCounter
 from gateway.budgets.model_names import ModelNames
 from gateway.budgets.prices import ceiling_for, final_cost, max_price_for, price_for_length, settle_price
@@ -24,6 +22,7 @@ from gateway.budgets.recent_sizes import RecentSizes, Size
 from gateway.budgets.rows import Counts, Reservation
 from gateway.budgets.totals import Totals
 from gateway.budgets.waiting_calls import OnWait, WaitingCalls
+from gateway.budgets.writes import Writes
 from gateway.entries.entry import Entry, Price
 from gateway.meters.usage import Usage, cost_of
 from gateway.periods import hour_of
@@ -31,10 +30,7 @@ from gateway.rules.refusals import RefusedError, Why
 
 PATIENCE = 20.0
 """Seconds that a call waits for other calls to be settled if they have reserved the amount it needs."""
-RETRY_AFTER = 1.0
-"""Seconds until a failed write is tried again."""
-
-logger = logging.getLogger(__name__)
+NO_DISK = "The gateway's disk takes no data."
 
 
 class Ledger:
@@ -45,19 +41,30 @@ class Ledger:
         self._names = ModelNames()
         self._day = 0
         self._ids = itertools.count(1)
+        self._writes = Writes(disk)
+        self._write = self._writes.submit
         self._sizes = RecentSizes(self._write)
         self._waiting = WaitingCalls(self._totals, self._sizes, patience=patience)
         self._advances = Advances(disk, self._totals, self._waiting.wake)
         self.messages = MessageCounter(self._write, now)
 
     async def open(self) -> None:
-        """Counts the calls that were in flight when the previous process ended. Raises DiskError."""
+        """Counts the calls that were in flight when the previous process ended.
+
+        If the disk takes no data, tries again in the background. Until then, calls under a budget are refused.
+        """
         self._day = hour_of(self._now()) // 24
-        self._totals.store, models, spent = await self._disk.run(rows.recover(hour_of(self._now())))
-        self._names.remember(models, hour_of(self._now()))
-        for project, hour, tokens, money in spent:
-            self._totals.spend(project, hour, tokens=tokens, money=money)
+        await self._writes.open(self._recover)
+
+    async def _recover(self) -> None:
+        """Raises DiskError."""
+        hour = hour_of(self._now())
+        store, models, spent = await self._disk.run(rows.recover(hour))
         await self._sizes.read(self._disk)
+        self._totals.store = store
+        self._names.remember(models, hour)
+        for project, each, tokens, money in spent:
+            self._totals.spend(project, each, tokens=tokens, money=money)
 
     def change(self, project: str, entry: Entry | None) -> None:
         """Makes waiting calls look for room in the new budget. None means that the project is void."""
@@ -88,11 +95,14 @@ class Ledger:
             min_output=min_output,
             max_output=max_output,
         )
+        if entry.budget.is_set and not self._writes.is_open:
+            raise RefusedError(Why.LATER, NO_DISK, retry_after=5)
         money = cost_of(Usage(input_tokens, output), price)
         reservation = Reservation(next(self._ids), entry.project, hour, model, input_tokens, output, money)
         self._totals.reserve(entry.project, hour, tokens=reservation.tokens, money=money)
         if not entry.budget.is_set:
-            self._disk.submit(rows.insert(reservation))
+            if self._writes.is_open:
+                self._disk.submit(rows.insert(reservation))
             return reservation
         if not self._advances.draw(reservation):
             await self._wait_for_disk(self._disk.submit(rows.insert(reservation)), reservation)
@@ -145,6 +155,7 @@ class Ledger:
 
     def close(self) -> None:
         """Submits all that must still be written before the process ends."""
+        self._writes.close()
         self.messages.flush()
         self._advances.release_all()
 
@@ -166,7 +177,7 @@ class Ledger:
             await asyncio.shield(asyncio.wrap_future(written))
         except Exception:  # noqa: BLE001 - the call is not covered, no matter why
             self._release(reservation)
-            raise RefusedError(Why.LATER, "The gateway's disk takes no data.", retry_after=5) from None
+            raise RefusedError(Why.LATER, NO_DISK, retry_after=5) from None
         except asyncio.CancelledError:
             self._release(reservation)
             self._write(rows.settle(reservation, Counts(), model=""))
@@ -177,17 +188,3 @@ class Ledger:
             reservation.project, reservation.hour, tokens=-reservation.tokens, money=-reservation.money
         )
         self._waiting.wake(reservation.project)
-
-    def _write(self, work: Work) -> None:
-        """Submits the work without waiting for it, and again until the disk accepts it.
-
-        Work that fails for any other reason is not tried again, because it would fail again: its reservation stays
-        and counts in full.
-        """
-        loop = asyncio.get_running_loop()
-
-        def retry(done: Future[Any]) -> None:
-            if isinstance(done.exception(), sqlite3.OperationalError) and not loop.is_closed():
-                loop.call_soon_threadsafe(loop.call_later, RETRY_AFTER, self._write, work)
-
-        self._disk.submit(work).add_done_callback(retry)
