@@ -7,7 +7,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from gateway.config import SHARE
 from gateway.entries.entry import Bot, Entry
+from gateway.pipes.agent_connection import SECONDS_PER_REQUEST
 from gateway.pipes.guard import GuardedServer
 from gateway.rules.cpu_share import BURST as BURST_OF_SHARE
 from gateway.rules.cpu_share import REMEMBERED, CpuShare
@@ -18,6 +20,7 @@ from gateway.rules.throttle import BURST, LONGEST, Throttle
 from gateway.telegram.call import LARGEST_UPLOAD, SMALL, TelegramCalls
 from gateway.telegram.telegram_request import TelegramRequest
 
+from containers.docker_api.building.image_build import GATEWAY
 from tests.gateway.test_fairness import Now
 
 pytestmark = pytest.mark.one_database
@@ -131,6 +134,25 @@ def test_a_share_holds_over_time_and_belongs_to_one_address() -> None:
     for number in range(2 * REMEMBERED):
         share.take(str(number), 0.001)
     assert len(share._busy_until) == REMEMBERED
+
+
+def test_an_address_gets_the_rate_of_requests_that_the_readme_promises() -> None:
+    now = Now()
+    share = CpuShare(SHARE, now)
+    now.seconds, answered = 1000.0, []
+    for _ in range(60):
+        until, count = now.seconds + 1, 0
+        while now.seconds < until:
+            if share.wait_for("a"):
+                now.seconds += 0.001
+            else:
+                share.take("a", SECONDS_PER_REQUEST)
+                count += 1
+        answered.append(count)
+    steady = round(sum(answered[10:]) / 50)
+    burst = round(answered[0] - steady, -1)
+    (row,) = [line for line in (GATEWAY.folder / "README.md").read_text().splitlines() if line.startswith("| requests")]
+    assert f"{burst} at once, and then up to {steady} a second" in row
 
 
 def test_answers_above_the_rate_of_a_project_arrive_in_larger_pieces() -> None:
