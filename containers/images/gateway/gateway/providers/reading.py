@@ -12,7 +12,6 @@ from gateway.providers.reasoning import may_reason, reasoning_budget
 from gateway.providers.spelling import check_spelling
 from gateway.providers.time_slices import Slices
 from gateway.rules.paths import Call
-from gateway.rules.refusals import RefusedError, Why
 
 _FOR_DOCUMENTS = frozenset({"fallbacks", "models", "preset"})
 """Options that name further models, and that no server reads in a form."""
