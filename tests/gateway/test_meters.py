@@ -7,7 +7,6 @@ from collections.abc import Callable
 import pytest
 from gateway.entries.entry import Price
 from gateway.meters.anthropic import MessagesMeter, read_anthropic_usage
-from gateway.meters.document_meter import MAX_WHOLE_DOCUMENT, DocumentMeter
 from gateway.meters.events import EventSplitter, may_report_usage, read_event, read_only_event
 from gateway.meters.meter import Meter
 from gateway.meters.openai import ChatMeter, ResponsesMeter, read_openai_usage
@@ -127,17 +126,6 @@ def test_an_endless_event_is_forwarded_and_not_kept() -> None:
     passed = sum(len(meter.feed(b"x" * 65536)) for _ in range(64))
     assert passed + len(meter.finish()) == 64 * 65536
     assert meter.estimate(Usage(3, 4)) == Usage(3, 4, is_estimated=True)
-
-
-@pytest.mark.parametrize("filling", [10, MAX_WHOLE_DOCUMENT * 2], ids=["short", "long"])
-def test_the_usage_of_a_document_is_found_at_its_end(filling: int) -> None:
-    words = 'quoted "usage": {"prompt_tokens": 1}' + "x" * filling
-    document = {"choices": [{"message": {"content": words}}], "usage": {"prompt_tokens": 7, "completion_tokens": 5}}
-    data = json.dumps(document).encode()
-    meter = DocumentMeter(read_openai_usage)
-    assert b"".join(meter.feed(data[at : at + 999]) for at in range(0, len(data), 999)) == data
-    meter.finish()
-    assert meter.usage == Usage(7, 5)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from gateway.meters.events import read_model
 from gateway.meters.meter import Meter
@@ -13,8 +13,9 @@ MAX_WHOLE_DOCUMENT = 256 * 1024
 """Bytes. A longer document is not read as a whole. Its last `TAIL` bytes are searched for the usage."""
 TAIL = 16 * 1024
 
-_USAGE = re.compile(rb'"usage"\s*:\s*(?=\{)')
+_USAGE = re.compile(r'"usage"\s*:')
 """A model's text cannot match this, because quotes inside a JSON string are escaped."""
+_decoder = json.JSONDecoder()
 
 
 class DocumentMeter(Meter):
@@ -31,22 +32,31 @@ class DocumentMeter(Meter):
         return piece
 
     def finish(self) -> bytes:
-        self.usage = self._read(self._find())
+        try:
+            document = self._find_end() if self._is_cut else json.loads(self._kept)
+        except (ValueError, RecursionError):
+            return b""
+        if isinstance(document, dict):
+            self.model = read_model(document)
+            self.usage = self._read(document.get("usage"))
         return b""
 
-    def _find(self) -> Any:
-        try:
-            if not self._is_cut:
-                document = json.loads(self._kept)
-                if not isinstance(document, dict):
-                    return None
-                self.model = read_model(document)
-                return document.get("usage")
-            found = list(_USAGE.finditer(self._kept))
-            text = self._kept[found[-1].end() :].decode(errors="replace") if found else "null"
-            return json.JSONDecoder().raw_decode(text)[0]
-        except (ValueError, RecursionError):
-            return None
+    def _find_end(self) -> dict[str, Any]:
+        """Returns the end of the document from its own usage on, or {}.
+
+        Other objects may have a usage too, such as those that the agent has sent and the provider repeats. After one in
+        the document itself, only the end of the document remains. After any other, more follows the object that has it.
+        """
+        end, read_to = self._kept[-TAIL:].decode(errors="replace").rstrip(), 0
+        for found in _USAGE.finditer(end):
+            if found.start() < read_to:
+                continue  # in the object that was read last
+            rest = "{" + end[found.start() :]
+            document, size = _decoder.raw_decode(rest)
+            if size == len(rest):
+                return cast("dict[str, Any]", document)
+            read_to = found.start() + size - 1
+        return {}
 
 
 class BlindMeter(Meter):
