@@ -77,7 +77,7 @@ def charge_for(path: str, sent: dict[str, Any]) -> Charge:
         fetched += is_fetched
         counted += tokens - media
     text = sum(_text(value) for name, value in sent.items() if name not in NOT_READ)
-    charge.input += max(0, text + counted) + (WINDOW if window or fetched else 0)
+    charge.input += max(1, text + counted) + (WINDOW if window or fetched else 0)  # the answer's beginning is a token
     charge.output = _answer(path, sent)
     return charge
 

@@ -16,7 +16,7 @@ def read_anthropic_usage(document: object, before: Usage | None = None) -> Usage
     if not isinstance(document, dict) or not {"input_tokens", "output_tokens"} & document.keys():
         return None
     try:
-        return _read(_with_rounds(document), before or Usage())
+        return _read(_with_rounds(document), before or Usage(has_output=False))
     except NoCountError:
         return None
 
@@ -32,23 +32,28 @@ def _with_rounds(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _read(document: dict[str, Any], usage: Usage) -> Usage:
-    input_tokens, cached = count_in(document, "input_tokens"), count_in(document, "cache_read_input_tokens") or 0
-    written, parts = count_in(document, "cache_creation_input_tokens") or 0, document.get("cache_creation")
-    hour = count_in(parts, "ephemeral_1h_input_tokens") if isinstance(parts, dict) else 0
+    input_tokens, output_tokens = count_in(document, "input_tokens"), count_in(document, "output_tokens")
     if input_tokens is not None:
+        cached, (written, for_an_hour) = count_in(document, "cache_read_input_tokens") or 0, _written(document)
         # message_delta may repeat the input. Counts that were read are kept.
         usage = replace(
             usage,
             input=max(input_tokens + written + cached, usage.input),
             cached=max(cached, usage.cached),
-            extra=max(cache_surcharge(written, hour or 0), usage.extra),
+            extra=max(cache_surcharge(written, for_an_hour), usage.extra),
         )
+    if output_tokens is not None:
+        usage = replace(usage, output=max(output_tokens, usage.output), has_output=output_tokens >= usage.output)
     money = read_money(document)  # reported by OpenRouter
-    return replace(
-        usage,
-        output=max(count_in(document, "output_tokens") or 0, usage.output),
-        money=usage.money if money is None else money,
-    )
+    return usage if money is None else replace(usage, money=money)
+
+
+def _written(document: dict[str, Any]) -> tuple[int, int]:
+    """Returns the tokens written to a cache, and how many of them it keeps for an hour."""
+    parts = document.get("cache_creation")
+    parts = parts if isinstance(parts, dict) else {}
+    short, long = (count_in(parts, f"ephemeral_{each}_input_tokens") or 0 for each in ("5m", "1h"))
+    return max(count_in(document, "cache_creation_input_tokens") or 0, short + long), long
 
 
 class MessagesMeter(EventMeter):
@@ -61,7 +66,8 @@ class MessagesMeter(EventMeter):
         if kind == "message_start":
             message = document.get("message")
             usage = message.get("usage") if isinstance(message, dict) else None
-            self._so_far = read_anthropic_usage(usage) or self._so_far
+            if found := read_anthropic_usage(usage):
+                self._so_far = replace(found, has_output=False)
         elif kind == "message_delta":
             if found := read_anthropic_usage(document.get("usage"), self._so_far):
                 self._so_far = found
@@ -79,9 +85,6 @@ class MessagesMeter(EventMeter):
         if len(delta) > 1 + len(texts):  # besides its type
             self.note_unreadable(length_of(delta, except_for=texts))
 
-    def estimate(self, bound: Usage) -> Usage:
-        reported, self.usage = self.usage, self.usage or self._so_far
-        try:
-            return super().estimate(bound)
-        finally:
-            self.usage = reported
+    @property
+    def reported(self) -> Usage:
+        return self.usage or self._so_far or super().reported

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from gateway.meters.events import read_model
+from gateway.meters.hidden_output import length_of
 from gateway.meters.meter import Meter
 from gateway.meters.usage import Usage
 
@@ -15,6 +16,8 @@ TAIL = 16 * 1024
 
 _USAGE = re.compile(r'"usage"\s*:')
 """A model's text cannot match this, because quotes inside a JSON string are escaped."""
+_ANSWERS = ("choices", "content", "output")
+"""The names under which a document has the answer."""
 _decoder = json.JSONDecoder()
 
 
@@ -23,6 +26,7 @@ class DocumentMeter(Meter):
         self._read = read
         self._kept = bytearray()
         self._is_cut = False
+        self._has_content = False
 
     def feed(self, piece: bytes) -> bytes:
         self._kept += piece
@@ -39,7 +43,12 @@ class DocumentMeter(Meter):
         if isinstance(document, dict):
             self.model = read_model(document)
             self.usage = self._read(document.get("usage"))
+            self._has_content = self._is_cut or length_of([document.get(name) for name in _ANSWERS]) > 0
         return b""
+
+    @property
+    def has_content(self) -> bool:
+        return self._has_content
 
     def _find_end(self) -> dict[str, Any]:
         """Returns the end of the document from its own usage on, or {}.

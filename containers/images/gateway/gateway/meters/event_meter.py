@@ -2,7 +2,6 @@
 
 import re
 from abc import abstractmethod
-from dataclasses import replace
 from typing import Any
 
 from gateway.meters.events import EventSplitter, may_report_usage, read_event, read_model, read_only_event
@@ -135,12 +134,15 @@ class EventMeter(Meter):
     def estimate(self, bound: Usage) -> Usage:
         if self._splitter.has_dropped:
             return super().estimate(bound)
-        reported = self.usage or Usage()
         hidden = self._hidden_reasoning.tokens() if self._hidden_reasoning else 0
-        output = max(reported.output, self.likely_tokens() + hidden)
+        output = self.likely_tokens() + hidden
         if not self._has_length or self.least_tokens() <= bound.output:  # many small pieces do not prove a long answer
-            output = max(reported.output, min(output, bound.output))
-        return replace(reported, input=reported.input or bound.input, output=output, is_estimated=True)
+            output = min(output, bound.output)
+        return self._completed(bound, output=output)
+
+    @property
+    def has_content(self) -> bool:
+        return self.pieces > 0
 
     @abstractmethod
     def read(self, document: dict[str, Any]) -> bool:

@@ -7,7 +7,11 @@ REASONING_TOKENS_PER_SECOND = 200
 """The most reasoning tokens that models write per second without showing them."""
 SHORTEST_PAUSE = 1.0
 """Seconds between two pieces. A model does not reason in a shorter pause."""
-METADATA = frozenset({"role", "type", "id", "tool_call_id", "name", "format", "media_type"})
+METADATA = frozenset({
+    "content_filter_results", "created_at", "finish_reason", "format", "id", "media_type", "model", "name",
+    "native_finish_reason", "object", "provider", "role", "status", "stop_reason", "stop_sequence",
+    "system_fingerprint", "service_tier", "tool_call_id", "type",
+})  # fmt: skip
 """Names of fields that the model has not written."""
 
 

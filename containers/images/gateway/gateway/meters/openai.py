@@ -12,6 +12,7 @@ from gateway.meters.usage import (
     Usage,
     cache_surcharge,
     count_in,
+    largest_in,
     read_money,
 )
 
@@ -33,17 +34,32 @@ def read_openai_usage(document: object) -> Usage | None:
 
 
 def _read(document: dict[str, Any]) -> Usage | None:
-    input_tokens = count_in(document, "input_tokens" if "input_tokens" in document else "prompt_tokens")
-    output_tokens = count_in(document, "output_tokens" if "output_tokens" in document else "completion_tokens")
-    if input_tokens is None and output_tokens is None:
+    given = largest_in(document, "input_tokens", "prompt_tokens")
+    written = largest_in(document, "output_tokens", "completion_tokens")
+    if given is None and written is None:
         return _read_seconds(document) if document.get("type") == "duration" else None
+    total, input_tokens = count_in(document, "total_tokens"), given or 0
     # Some providers (xAI) include reasoning only in the total, not in the output. It costs the same.
-    output_tokens = max(output_tokens or 0, (count_in(document, "total_tokens") or 0) - (input_tokens or 0))
-    details = document.get("input_tokens_details") or document.get("prompt_tokens_details")
-    details = details if isinstance(details, dict) else {}
-    extra = cache_surcharge(count_in(details, "cache_write_tokens") or 0)
-    cached = count_in(details, "cached_tokens") or 0
-    return Usage(input_tokens or 0, output_tokens, cached, read_money(document), extra=extra)
+    output_tokens = max(written or 0, (total or 0) - input_tokens, _output_with_reasoning(document, written or 0))
+    has_output = written is not None or (total is not None and total >= input_tokens > 0)
+    details = _details(document, "input_tokens_details", "prompt_tokens_details")
+    cached, stored = count_in(details, "cached_tokens") or 0, count_in(details, "cache_write_tokens") or 0
+    if max(cached, stored) > input_tokens:  # one of these is wrong, so the input is unknown
+        input_tokens = cached = stored = 0
+    return Usage(
+        input_tokens, output_tokens, cached, read_money(document), extra=cache_surcharge(stored), has_output=has_output
+    )
+
+
+def _output_with_reasoning(document: dict[str, Any], output: int) -> int:
+    """Returns the output with the reasoning if it certainly does not include it."""
+    details = _details(document, "output_tokens_details", "completion_tokens_details")
+    reasoning = count_in(details, "reasoning_tokens") or 0
+    return output + reasoning if reasoning > output else output
+
+
+def _details(document: dict[str, Any], *names: str) -> dict[str, Any]:
+    return next((details for name in names if isinstance(details := document.get(name), dict) and details), {})
 
 
 def _read_seconds(document: dict[str, Any]) -> Usage | None:

@@ -25,6 +25,8 @@ class Usage:
     extra: int = 0
     """Input tokens added for writes to a cache. These cost a quarter more than other input, or twice as much if the
     cache keeps them for an hour (Anthropic, "Prompt caching")."""
+    has_output: bool = True
+    """Whether the provider has reported the output. Otherwise `output` is the least that it can be."""
 
     @property
     def tokens(self) -> int:
@@ -52,6 +54,11 @@ def count_in(document: dict[str, Any], name: str) -> int | None:
     if value is None or (isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**40):
         return value
     raise NoCountError
+
+
+def largest_in(document: dict[str, Any], *names: str) -> int | None:
+    """Returns the largest count under these names for the same number, or None. Raises NoCountError."""
+    return max((count for name in names if (count := count_in(document, name)) is not None), default=None)
 
 
 def cache_surcharge(written: int, for_an_hour: int = 0) -> int:
