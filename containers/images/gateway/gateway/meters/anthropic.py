@@ -9,6 +9,7 @@ from gateway.meters.usage import NoCountError, Usage, cache_surcharge, count_in,
 
 _COUNTS = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 _TEXTS = ("text", "partial_json", "thinking")
+_WITHOUT_ANSWER = ("content_block_stop", "message_stop", "ping")
 
 
 def read_anthropic_usage(document: object, before: Usage | None = None) -> Usage | None:
@@ -63,10 +64,9 @@ class MessagesMeter(EventMeter):
 
     def read(self, document: dict[str, Any]) -> bool:
         kind = document.get("type")
-        if kind == "message_start":
-            message = document.get("message")
-            usage = message.get("usage") if isinstance(message, dict) else None
-            if found := read_anthropic_usage(usage):
+        if kind == "message_start" and isinstance(message := document.get("message"), dict):
+            self.note_unknown(message.get("content"))  # usually empty
+            if found := read_anthropic_usage(message.get("usage")):
                 self._so_far = replace(found, has_output=False)
         elif kind == "message_delta":
             if found := read_anthropic_usage(document.get("usage"), self._so_far):
@@ -75,8 +75,15 @@ class MessagesMeter(EventMeter):
         elif kind == "content_block_delta" and isinstance(delta := document.get("delta"), dict):
             self._note_delta(delta)
         elif kind == "content_block_start" and isinstance(block := document.get("content_block"), dict):
-            self.note_unreadable(length_of(block.get("data")))  # encrypted reasoning
+            self._note_block(block)
+        elif kind not in _WITHOUT_ANSWER:
+            self.note_unknown(document)
         return False
+
+    def _note_block(self, block: dict[str, Any]) -> None:
+        """Notes what a block begins with: encrypted reasoning, or all of it. Results of tools are input."""
+        if not str(block.get("type")).endswith("_tool_result"):
+            self._note_delta(block)
 
     def _note_delta(self, delta: dict[str, Any]) -> None:
         texts = [text for name in _TEXTS if isinstance(text := delta.get(name), str)]

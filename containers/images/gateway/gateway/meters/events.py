@@ -5,6 +5,7 @@ The format is in the HTML standard, "Server-sent events".
 
 import json
 import re
+from codecs import BOM_UTF8
 from typing import Any
 
 import orjson
@@ -12,6 +13,11 @@ import orjson
 MAX_EVENT = 1024 * 1024
 """The most bytes of an event. An image can be large; a larger event is passed on without being read."""
 
+END_OF_STREAM = "[DONE]"
+"""The data of the last event."""
+
+_FIELDS = (b":", b"data", b"event", b"id", b"retry")
+"""How lines begin: comments and the fields of an event."""
 _BLANKS = b" \t\r\n"
 _decoder = json.JSONDecoder()
 """Like `json.loads`, but without guessing the encoding, which the format defines."""
@@ -84,21 +90,44 @@ def read_only_event(piece: bytes) -> dict[str, Any] | None:
 
 def read_event(event: bytes) -> dict[str, Any]:
     """Returns the JSON object in the event's data, or {}."""
-    data = _data_of(event.rstrip(_BLANKS)).strip(_BLANKS)
-    if not data.startswith(b"{"):
-        return {}
+    document = _parse(_text_of(event))
+    return document if isinstance(document, dict) else {}
+
+
+def read_other_data(event: bytes) -> object:
+    """Returns the data of an event that has no JSON object: another JSON value, or text. Returns None for the data that
+    ends a stream. Without data, the lines count that the format does not know, because some servers send only JSON."""
+    text = _text_of(event) or b"\n".join(_unknown_lines(event)).decode(errors="replace")
+    if text == END_OF_STREAM:
+        return None
+    document = _parse(text)
+    return text if document is None else document
+
+
+def _unknown_lines(event: bytes) -> list[bytes]:
+    lines = event.removeprefix(BOM_UTF8).splitlines()
+    return [line for line in lines if line and not line.startswith(_FIELDS)]
+
+
+def _parse(text: str) -> object:
     try:
-        document, end = _decoder.raw_decode(text := data.decode(errors="surrogatepass"))
+        document, end = _decoder.raw_decode(text)
     except (ValueError, RecursionError):
-        return {}
-    return document if isinstance(document, dict) and end == len(text) else {}
+        return None
+    return document if end == len(text) else None
+
+
+def _text_of(event: bytes) -> str:
+    """Returns the event's data. The format says that invalid UTF-8 is replaced."""
+    return _data_of(event.rstrip(_BLANKS)).strip(_BLANKS).decode(errors="replace")
 
 
 def _data_of(event: bytes) -> bytes:
     """Returns the event's lines of data. Most events have one such line and nothing else."""
     if event.startswith(b"data:") and b"\n" not in event and b"\r" not in event:
         return event[5:]
-    return b"\n".join([line[5:] for line in event.splitlines() if line.startswith(b"data:")])
+    lines = event.removeprefix(BOM_UTF8).splitlines()  # a stream may begin with a mark of its encoding
+    return b"\n".join([line[5:] for line in lines if line.startswith(b"data:")])
 
 
 def read_model(document: dict[str, Any]) -> str:

@@ -4,7 +4,7 @@ from math import ceil
 from typing import Any
 
 from gateway.meters.event_meter import EventMeter
-from gateway.meters.hidden_output import length_of
+from gateway.meters.hidden_output import ENCODED, METADATA, length_of, texts_in
 from gateway.meters.usage import (
     AUDIO_TOKENS_PER_SECOND,
     MILLION,
@@ -17,7 +17,11 @@ from gateway.meters.usage import (
 )
 
 _TEXTS = frozenset({"content", "reasoning", "reasoning_content", "refusal"})
-_ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
+_ENDS = frozenset({"response.completed", "response.done", "response.incomplete", "response.failed"})
+_FAMILIES = ("response.", "speech.", "transcript.")
+"""How the types of known events begin."""
+_MEDIA = ("audio", "delta", "partial_image_b64")
+"""Where an event has audio or an image."""
 
 
 def read_openai_usage(document: object) -> Usage | None:
@@ -75,22 +79,33 @@ class ChatMeter(EventMeter):
     def read(self, document: dict[str, Any]) -> bool:
         choices = document.get("choices")
         if isinstance(choices, list):
+            has_answer = bool(choices)
             for choice in choices:
                 self._note_choice(choice)
+        else:
+            has_answer = self.note_unknown(document)
         if (reported := document.get("usage")) is None:
             return False
         usage = read_openai_usage(reported)
         self.note_usage(usage)
-        return usage is not None and not choices
+        return usage is not None and not has_answer
 
-    def _note_choice(self, choice: object) -> None:
+    def _note_choice(self, choice: Any) -> None:
         delta = choice.get("delta") if isinstance(choice, dict) else None
         if not isinstance(delta, dict):
-            self.note_text(choice.get("text") if isinstance(choice, dict) else None)
-            return
-        if len(delta) == 1 and isinstance(text := delta.get("content"), str):  # like nearly every event
+            text = choice.get("text") if isinstance(choice, dict) else None
+            if isinstance(text, str):
+                self.note_text(text)
+            else:
+                self.note_unknown(choice)
+        elif len(delta) == 1 and isinstance(text := delta.get("content"), str):  # like nearly every event
             self.note_text(text)
-            return
+        else:
+            self._note_delta(delta)
+            if not self.has_known_content:  # some providers send the whole message beside an empty delta
+                self.note_unknown({name: value for name, value in choice.items() if name != "delta"})
+
+    def _note_delta(self, delta: dict[str, Any]) -> None:
         texts = [text for name, text in delta.items() if name in _TEXTS and isinstance(text, str)]
         for text in dict.fromkeys(texts) if len(texts) > 1 else texts:  # some providers send reasoning under two names
             self.note_text(text)
@@ -100,21 +115,45 @@ class ChatMeter(EventMeter):
             if isinstance(function, dict) and isinstance(arguments := function.get("arguments"), str):
                 self.note_text(arguments)
                 texts.append(arguments)
-        # Audio, images, reasoning that is encrypted or in a list, arguments of other kinds of tools.
-        self.note_unreadable(length_of(delta, except_for=texts))
+        if rest := texts_in(delta).difference(texts):
+            # Text in a list and arguments of other kinds of tools; audio, images and encrypted reasoning.
+            readable = rest & texts_in(delta, except_in=METADATA | ENCODED)
+            self.note_text("\0".join(readable))
+            self.note_unreadable(sum(map(len, rest - readable)))
 
 
 class ResponsesMeter(EventMeter):
     """Responses, transcriptions and speech: events with a type. The last event has the usage."""
 
+    _pieces_at_done = 0
+
     def read(self, document: dict[str, Any]) -> bool:
         kind = document.get("type")
         if isinstance(kind, str) and kind.endswith((".audio.delta", ".partial_image")):
-            self.note_unreadable(length_of([document.get("delta"), document.get("partial_image_b64")]))
+            self.note_unreadable(length_of([document.get(name) for name in _MEDIA]))
+        elif isinstance(delta := document.get("delta"), str):
+            self.note_text(delta)
         else:
-            self.note_text(document.get("delta"))
+            self._note_other(kind, document)
         is_end = isinstance(kind, str) and kind in _ENDS
         holder = document.get("response") if is_end else document
         if isinstance(holder, dict):
             self.note_usage(read_openai_usage(holder.get("usage")))
         return False
+
+    def _note_other(self, kind: object, document: dict[str, Any]) -> None:
+        if not isinstance(kind, str) or not kind.startswith(_FAMILIES):
+            self.note_unknown(document)
+        elif kind == "response.failed":
+            self.has_failed = True
+        elif kind.endswith(".delta"):
+            self.note_unknown(document.get("delta"))
+        elif kind.endswith(".done"):
+            self._note_done([text for name, text in document.items() if isinstance(text, str) and name not in METADATA])
+
+    def _note_done(self, texts: list[str]) -> None:
+        """Notes the whole texts of a part, unless it came in deltas before."""
+        if texts and self.pieces == self._pieces_at_done:
+            self.note_unknown(texts)
+        if texts:
+            self._pieces_at_done = self.pieces
