@@ -162,7 +162,7 @@ def keep_down(connection: Connection) -> None:
         ids = [str(row["Id"]) for row in rows]
     for container_id in ids:
         # A container that is being removed will not start again.
-        with suppress(MissingError, ConflictError), connection.call() as client:
+        with suppress(MissingError, ConflictError), connection.call(about_one=True) as client:
             client.update_container(container_id, restart_policy={"Name": NEVER_BY_ENGINE})
 
 

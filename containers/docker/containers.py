@@ -176,7 +176,7 @@ class Containers:
 
     def _unpause(self, found: Observation) -> None:
         """Unpauses the container, because a paused process cannot handle a signal. It may be unpaused already."""
-        with suppress(MissingError, ConflictError, EngineFailedError), self._connection.call() as client:
+        with suppress(MissingError, ConflictError, EngineFailedError), self._connection.call(about_one=True) as client:
             client.unpause(found.container_id)
 
     def _confirm_down(self, found: Observation, error: Exception) -> Observation | None:

@@ -108,7 +108,7 @@ class ExistingContainers:
         return True
 
     def deliver(self, container: Observation, user: int) -> None:
-        with self._connection.call() as client:
+        with self._connection.call(about_one=True) as client:
             client.put_archive(container.container_id, SECRETS_PATH, pack_secrets(self._spec.secrets, group=user))
 
     def start(self, container: Observation) -> None:

@@ -35,5 +35,5 @@ def find_left_behind(connection: Connection, kind: str, *, after: timedelta) -> 
 
 def remove_helper(connection: Connection, helper: str) -> None:
     """Removes the helper, even while it runs. Does nothing if it is gone or being removed."""
-    with suppress(MissingError, ConflictError), connection.call() as client:
+    with suppress(MissingError, ConflictError), connection.call(about_one=True) as client:
         client.remove_container(helper, force=True, v=True)

@@ -58,9 +58,9 @@ def _ours(rows: Iterator[tuple[str, str, Mapping[str, Any]]]) -> Iterator[tuple[
 def remove_container(connection: Connection, identifier: str) -> None:
     """Stops and removes the container. Named volumes stay. Does nothing if it is gone."""
     with time_limit(ONE_WITHIN), suppress(MissingError):
-        with suppress(EngineRefusedError), connection.call() as client:
+        with suppress(EngineRefusedError), connection.call(about_one=True) as client:
             client.stop(identifier, timeout=STOP_TIMEOUT)
-        with connection.call() as client:
+        with connection.call(about_one=True) as client:
             client.remove_container(identifier, force=True, v=False)
 
 

@@ -37,7 +37,7 @@ def read_secrets(connection: Connection, container_id: str) -> list[str]:
     """
     path = {"path": SECRETS_PATH}
     try:
-        with connection.call() as client, understand_answer():
+        with connection.call(about_one=True) as client, understand_answer():
             response = client.open_stream("/containers/{0}/archive", container_id, params=path, silence=CALL_LIMIT)
             response.raw.decode_content = True
             with closing(response):

@@ -4,7 +4,6 @@ import os
 import socket
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from http.cookiejar import DefaultCookiePolicy
 from typing import IO, Any
 
@@ -15,7 +14,8 @@ import requests
 from django.conf import settings
 
 from containers.docker_api.circuit_breaker import CircuitBreaker
-from containers.docker_api.errors import SLOW, EngineFailedError, is_timeout, raise_for_status, translate_errors
+from containers.docker_api.errors import GARBLED, SLOW, EmptyAnswerError, raise_for_status, translate_errors
+from containers.docker_api.failed_calls import note_failure
 from containers.docker_api.read_limits import this_thread
 from containers.docker_api.swarm_calls import SwarmCalls
 from containers.docker_api.transport import BoundedAdapter
@@ -115,6 +115,8 @@ class DockerClient(SwarmCalls):
     def _result(self, response: requests.Response, json: bool = False, binary: bool = False) -> Any:  # noqa: FBT001, FBT002 - docker-py's signature
         self._raise_for_status(response)
         body = response.content
+        if json and not body:
+            raise EmptyAnswerError(GARBLED)
         if json:
             return read_json(body)
         return body if binary else body.decode(errors="replace")
@@ -167,9 +169,9 @@ class Connection:
     ) -> Iterator[DockerClient]:
         """Returns the client for at most `seconds` (default `CALL_LIMIT`) and `size` bytes. Raises only `EngineError`.
 
-        A timeout does not count as a failure of the engine in three cases: with `may_time_out`, because the answer
-        cannot come sooner; if the caller had hardly any time left; and with `about_one`, because the engine may be
-        stuck at this one container and answer for all others.
+        A timeout does not count as a failure of the engine with `may_time_out`, because the answer cannot come sooner,
+        and if the caller had hardly any time left. With `about_one`, only an engine that cannot be reached counts: it
+        may be stuck at this one container, or end the answer when the container ends, and answer for all others.
         """
         left = seconds_left()
         if left is not None and left <= 0:
@@ -184,14 +186,8 @@ class Connection:
             with translate_errors(), time_limit(limit), size_limit(size):
                 yield state.get_client()
         except EngineError as error:
-            has_timed_out = isinstance(error, EngineUnavailableError) and is_timeout(error.__cause__ or error)
-            is_silent = _is_silence(error) and not (may_time_out and has_timed_out)
-            note = partial(breaker.note_silence, began) if is_silent else breaker.note_answer
-            (breaker.note_nothing if has_timed_out and (is_cut_short or about_one) else note)()
+            told = {"is_cut_short": is_cut_short, "may_time_out": may_time_out, "about_one": about_one}
+            note_failure(breaker, error, began, **told)
             raise
         else:
             breaker.note_answer()
-
-
-def _is_silence(error: EngineError) -> bool:
-    return isinstance(error, EngineUnavailableError) and not isinstance(error, EngineFailedError)

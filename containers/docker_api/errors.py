@@ -5,6 +5,7 @@ Only a 404 for a container means that it is gone. A 5xx answer says nothing abou
 """
 
 import http.client
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -33,6 +34,10 @@ class EngineFailedError(EngineUnavailableError):
     """The engine answered that it failed (5xx). It may have carried out the command nevertheless."""
 
 
+class EmptyAnswerError(EngineUnavailableError):
+    """The engine answered with success and an empty body, where JSON was due."""
+
+
 class MissingError(EngineRefusedError):
     """The engine answered 404: it has no such container, volume or network."""
 
@@ -42,6 +47,7 @@ class ConflictError(EngineRefusedError):
 
 
 _TIMEOUTS = (TimeoutError, requests.exceptions.Timeout, urllib3.exceptions.TimeoutError)
+_UNREACHABLE = (ConnectionRefusedError, FileNotFoundError, PermissionError, socket.gaierror)
 # Raised by docker-py before it calls the engine, or for what the engine answered: the engine is not silent.
 _REFUSALS = (
     docker.errors.BuildError,
@@ -109,11 +115,18 @@ def is_timeout(error: BaseException) -> bool:
     return _is_due_to(error, *_TIMEOUTS)
 
 
+def is_unreachable(error: BaseException) -> bool:
+    """Returns whether the error means that nothing listens where the engine should be, or that Berth may not ask it."""
+    return _is_due_to(error, *_UNREACHABLE)
+
+
 def _is_due_to(error: BaseException, *kinds: type[BaseException]) -> bool:
-    """Returns whether the error is of these kinds or wraps one, as requests does if reading a body fails midway."""
+    """Returns whether the error is of these kinds or wraps one, as requests does if reading a body fails midway, and
+    docker-py if it cannot ask for the engine's version."""
     if isinstance(error, kinds):
         return True
-    return any(_is_due_to(cause, *kinds) for cause in error.args if isinstance(cause, BaseException))
+    causes = (*error.args, error.__cause__)
+    return any(_is_due_to(cause, *kinds) for cause in causes if isinstance(cause, BaseException))
 
 
 def _sentence(error: BaseException) -> str:

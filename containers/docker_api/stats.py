@@ -7,7 +7,7 @@ from typing import Any
 
 from containers.agent_reports import parse_time
 from containers.docker_api.client import Connection
-from containers.docker_api.errors import MissingError, understand_answer
+from containers.docker_api.errors import EmptyAnswerError, MissingError, understand_answer
 from containers.vocabulary import Usage
 
 _MOST_READINGS = 20_000
@@ -68,7 +68,7 @@ def read_usage(connection: Connection, meter: Meter, container_id: str, *, start
     try:
         with connection.call(about_one=True) as client:
             counters: dict[str, Any] = client.stats(container_id, stream=False, one_shot=True)
-    except MissingError:
+    except (MissingError, EmptyAnswerError):  # some versions answer with nothing for a container that is being removed
         return None
     return meter.read(container_id, counters, started_at=started_at)
 

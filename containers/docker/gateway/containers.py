@@ -101,7 +101,7 @@ class GatewayContainers:
                 raise
             container = found.container_id
         try:
-            with self._connection.call() as client:
+            with self._connection.call(about_one=True) as client:
                 client.put_archive(container, SECRETS_PATH, pack_secrets({KEY_FILE: plan.spec.key}, group=USER))
         except EngineRefusedError as error:
             if str(error) != STATE_MISSING:
@@ -141,7 +141,7 @@ class GatewayContainers:
     def leave(self, container: str) -> None:
         """Disconnects a stopped container from the agents' network, so that it can start alongside the one at work."""
         if self._is_on(container, gateway_network_name()):
-            with self._connection.call() as client:
+            with self._connection.call(about_one=True) as client:
                 client.disconnect_container_from_network(container, gateway_network_name())
 
     def _is_on(self, container: str, network: str) -> bool:
@@ -154,15 +154,15 @@ class GatewayContainers:
 
     def _prepare(self, container: str, policy: str) -> None:
         wrong_state = MissingError, ConflictError, EngineFailedError
-        with suppress(*wrong_state), self._connection.call() as client:
+        with suppress(*wrong_state), self._connection.call(about_one=True) as client:
             client.unpause(container)  # a paused one handles no signal, and cannot be started
-        with suppress(*wrong_state), self._connection.call() as client:
+        with suppress(*wrong_state), self._connection.call(about_one=True) as client:
             client.update_container(container, restart_policy={"Name": policy})
 
     def stop(self, container: str) -> None:
         """Stops the container, and keeps the engine from starting it again."""
         self._prepare(container, NEVER_BY_ENGINE)
-        with suppress(MissingError), self._connection.call(STOP_TIMEOUT + CALL_LIMIT) as client:
+        with suppress(MissingError), self._connection.call(STOP_TIMEOUT + CALL_LIMIT, about_one=True) as client:
             client.stop(container, timeout=STOP_TIMEOUT)
 
     def wait_for(self, container: str, *, is_at_work: bool = True) -> None:
@@ -187,7 +187,7 @@ class GatewayContainers:
         self._remove(row.container_id, row.name)
 
     def _remove(self, container: str, name: str) -> None:
-        with suppress(MissingError, ConflictError), self._connection.call() as client:
+        with suppress(MissingError, ConflictError), self._connection.call(about_one=True) as client:
             client.remove_container(container, force=True)
         self.remove_volume(secrets_volume(name))
 

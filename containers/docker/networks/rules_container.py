@@ -104,10 +104,10 @@ def run_helper(connection: Connection, script: str, *, network: str, image: str 
         name = f"{settings.BERTH_INSTANCE}-rules-{uuid4().hex[:8]}"
         container_id = str(client.create_container_from_config(payload, name)["Id"])
     try:
-        with connection.call() as client:
+        with connection.call(about_one=True) as client:
             client.start(container_id)
         exit_code = _wait(connection, container_id)
-        with connection.call() as client:
+        with connection.call(about_one=True) as client:
             printed: str = client.logs(container_id, stdout=True, stderr=True).decode(errors="replace")
     finally:
         remove_helper(connection, container_id)
@@ -121,7 +121,7 @@ def run_helper(connection: Connection, script: str, *, network: str, image: str 
 def _wait(connection: Connection, container_id: str) -> int:
     deadline = time.monotonic() + _LIMIT
     while time.monotonic() < deadline:
-        with connection.call() as client, understand_answer():
+        with connection.call(about_one=True) as client, understand_answer():
             state = client.inspect_container(container_id)["State"]
             if state["Status"] in {"exited", "dead"}:
                 return int(state["ExitCode"])

@@ -10,7 +10,7 @@ _FRAME = 8
 
 def read_end(connection: Connection, container_id: str) -> list[str]:
     """Returns the last lines."""
-    with connection.call() as client:
+    with connection.call(about_one=True) as client:
         printed: bytes = client.logs(container_id, stdout=True, stderr=True, tail=LINES)
     return printed.decode(errors="replace").splitlines()
 
@@ -19,7 +19,7 @@ def read_all(connection: Connection, container_id: str) -> list[str]:
     """Returns the log from its first line on, because a credential may be there; of a huge log, only both ends."""
     pieces: list[bytes] = []
     left = LOG_BYTES
-    with connection.call(size=2 * LOG_BYTES) as client:
+    with connection.call(size=2 * LOG_BYTES, about_one=True) as client:
         for piece in client.logs(container_id, stdout=True, stderr=True, stream=True, follow=False):
             pieces.append(piece)
             left -= len(piece) + _FRAME

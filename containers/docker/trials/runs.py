@@ -110,7 +110,7 @@ class Trial:
                 remove_helper(self._connection, container_id)
 
     def _start_servers(self, servers: str) -> None:
-        with self._connection.call() as client:
+        with self._connection.call(about_one=True) as client:
             client.start(servers)
         until = time.monotonic() + _LISTEN_WITHIN
         while LISTENING not in [event["event"] for event in self._events(servers)]:
@@ -119,9 +119,9 @@ class Trial:
             time.sleep(_LOOK_EVERY)
 
     def _watch(self, servers: str, within: float) -> None:
-        with self._connection.call() as client:
+        with self._connection.call(about_one=True) as client:
             client.put_archive(self._agent, SECRETS_PATH, pack_secrets(self._spec.secrets, group=self._spec.user))
-        with self._connection.call() as client:
+        with self._connection.call(about_one=True) as client:
             client.start(self._agent)
         began = time.monotonic()
         while not self._notes.is_complete and (since := time.monotonic() - began) < within:
@@ -132,7 +132,7 @@ class Trial:
                 time.sleep(min(_LOOK_EVERY + since / 20, _LOOK_SELDOM))
 
     def _note_state(self, at: float) -> None:
-        with self._connection.call() as client, understand_answer():
+        with self._connection.call(about_one=True) as client, understand_answer():
             found = client.inspect_container(self._agent)
             state, health = found["State"], found["State"].get("Health")
             mounts = {str(mount["Destination"]) for mount in found.get("Mounts") or []}
@@ -172,13 +172,13 @@ class Trial:
         with self._connection.call(grace + 10, about_one=True) as client:
             client.stop(self._agent, timeout=grace)
         self._notes.facts["stopped_within"] = round(time.monotonic() - began, 2)
-        with self._connection.call() as client, understand_answer():
+        with self._connection.call(about_one=True) as client, understand_answer():
             self._notes.facts["stop_code"] = int(client.inspect_container(self._agent)["State"]["ExitCode"])
 
     def _find_users(self) -> frozenset[int]:
         """Returns the users of the agent's processes, or none if the engine cannot say: its host may lack `ps`."""
         try:
-            with self._connection.call() as client, understand_answer():
+            with self._connection.call(about_one=True) as client, understand_answer():
                 answer = client.top(self._agent, ps_args="-eo pid,uid")
                 return frozenset(int(row[answer["Titles"].index("UID")]) for row in answer["Processes"])
         except (EngineError, ValueError):

@@ -71,7 +71,7 @@ class OwnDirectory:
     def give(self, connection: Connection, container_id: str, root: Root, user: int) -> bool:
         """Returns whether the change is certain. If not, the caller looks again, and notes the result in `works`."""
         try:
-            with connection.call() as client:
+            with connection.call(about_one=True) as client:
                 client.put_archive(container_id, DATA_PATH, pack_directory(f"..{DATA_PATH}", root, user))
         except (MissingError, ConflictError):
             raise

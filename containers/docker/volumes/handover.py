@@ -91,14 +91,14 @@ class Handover:
         """Hands over an empty directory through a helper container that never starts, so any image will do."""
         helper_id = self._make_helper()
         with suppress(MissingError, ConflictError):  # another deploy has done it, and removed the container
-            with self._connection.call() as client:
+            with self._connection.call(about_one=True) as client:
                 client.put_archive(helper_id, "/", pack_directory(DATA_PATH.strip("/"), root, self._user))
             self._remove(helper_id)
 
     def _give_all(self) -> None:
         helper_id = self._make_helper()
         try:
-            with self._connection.call() as client:
+            with self._connection.call(about_one=True) as client:
                 client.start(helper_id)
         except MissingError:
             return  # it has ended already
@@ -136,7 +136,7 @@ class Handover:
         return self._lookup.find_data_volume(self._spec.key) or data_volume(self._spec.name)
 
     def _remove(self, helper_id: str) -> None:
-        with suppress(MissingError, ConflictError), self._connection.call() as client:
+        with suppress(MissingError, ConflictError), self._connection.call(about_one=True) as client:
             client.remove_container(helper_id, v=True, force=True)
 
 

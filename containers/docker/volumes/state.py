@@ -176,7 +176,7 @@ class State:
             self._remove(left.container_id)
 
     def _remove(self, container_id: str) -> None:
-        with suppress(MissingError, ConflictError), self._connection.call() as client:
+        with suppress(MissingError, ConflictError), self._connection.call(about_one=True) as client:
             client.remove_container(container_id, v=True, force=True)
 
 

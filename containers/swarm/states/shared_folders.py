@@ -68,7 +68,7 @@ def _make(connection: Connection, key: str, folder: bytes, image: str) -> None:
         with connection.call(about_one=True) as client:
             client.put_pieces(carrier, DATA_PATH, [folder], silence=SILENCE)
     finally:
-        with time_of_its_own(CLEANING), suppress(EngineError, MissingError), connection.call() as client:
+        with time_of_its_own(CLEANING), suppress(EngineError, MissingError), connection.call(about_one=True) as client:
             client.remove_container(carrier, v=True, force=True)
 
 

@@ -85,7 +85,7 @@ class Memory:
 
 def remove_left(connection: Connection, own: str) -> None:
     """Removes a container of this name that a killed process has left, together with its unnamed volume."""
-    with suppress(MissingError), connection.call() as client, understand_answer():
+    with suppress(MissingError), connection.call(about_one=True) as client, understand_answer():
         found = client.inspect_container(own)
         is_left = str((found["Config"].get("Labels") or {}).get(HANDOVER_LABEL, "")).endswith(CARRIER)
         container = str(found["Id"])
@@ -95,5 +95,5 @@ def remove_left(connection: Connection, own: str) -> None:
 
 
 def _remove(connection: Connection, container: str) -> None:
-    with suppress(MissingError, ConflictError), connection.call() as client:
+    with suppress(MissingError, ConflictError), connection.call(about_one=True) as client:
         client.remove_container(container, v=True, force=True)  # a named volume stays

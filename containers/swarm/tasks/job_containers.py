@@ -24,5 +24,5 @@ def remove_job_containers(connection: Connection, volume: str) -> None:
             rows = client.containers(all=True, filters=chosen)
             containers = [str(row["Id"]) for row in rows if is_our_helper(row["Labels"] or {}, kind)]
         for each in containers:
-            with suppress(MissingError, ConflictError), connection.call() as client:
+            with suppress(MissingError, ConflictError), connection.call(about_one=True) as client:
                 client.remove_container(each, force=True, v=True)
