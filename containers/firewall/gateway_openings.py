@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from containers.firewall.listed_form import as_listed
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
@@ -14,13 +16,16 @@ class Passage:
     @property
     def answers(self) -> str:
         """The rule that lets the gateway's answers out, but no connections of its own."""
-        return (
-            f"-s {self.gateway} -p tcp --sport {self.port} -m conntrack --ctstate ESTABLISHED --ctdir REPLY -j ACCEPT"
-        )
+        return self._answers()
 
     def opens(self, bridge: str) -> list[str]:
         """Returns the rules that let agents on the bridge connect to the gateway."""
-        return [f"-o {bridge} -d {self.gateway} -p tcp --dport {self.port} -j ACCEPT", f"-o {bridge} {self.answers}"]
+        to_it = f"-d {as_listed(self.gateway)} -o {bridge} -p tcp -m tcp --dport {self.port} -j ACCEPT"
+        return [to_it, self._answers(f"-o {bridge} ")]
+
+    def _answers(self, way: str = "") -> str:
+        reply = "-m conntrack --ctstate ESTABLISHED --ctdir REPLY -j ACCEPT"
+        return f"-s {as_listed(self.gateway)} {way}-p tcp -m tcp --sport {self.port} {reply}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +37,7 @@ class Door:
 
     @property
     def opens(self) -> str:
-        return f"-d {self.address} -p tcp --dport {self.port} -j ACCEPT"
+        return f"-d {as_listed(self.address)} -p tcp -m tcp --dport {self.port} -j ACCEPT"
 
 
 _known: dict[str, Passage] = {}

@@ -125,7 +125,10 @@ def remove_rules(*bridges: str) -> None:
 
 
 def _apply(rules: RuleSet) -> None:
-    _restore(rules.program, rules.as_restore())
+    """Sets the rules. Chains that are as they should be are left alone, because new rules have counted nothing yet."""
+    right = rules.find_right(list_chains(rules.program), *_set_here.get(rules.key, (rules, {})))
+    if len(right) < len(rules.chains):
+        _restore(rules.program, rules.as_restore(leaving=right))
     _set_here[rules.key] = rules, own_rules(_lead_all(rules), rules.chains)
     show_packets(rules.bridge, rules.program)
     if not _is_open(rules):

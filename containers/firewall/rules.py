@@ -5,16 +5,18 @@ packets from it to the host itself, one that limits their number, and one that r
 operator lists exceptions in `BERTH_EGRESS_ALLOW`; without one, even a Bot API server or a model gateway with a private
 address stays out of reach.
 
-The kernel remembers each connection in a table that the whole machine shares, and Docker's resolver answers each
-question in the engine's own process. The limits keep a single agent from exhausting these.
+Each rule is written as `iptables -S` shows it, so that a comparison finds out whether it is set. A rule that is set
+again would forget what it has counted.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 
 from containers.firewall.blocked_networks import PRIVATE_NETWORKS, PUBLIC_NETWORKS
+from containers.firewall.connection_limits import limit_rules
 from containers.firewall.gateway_openings import Door, Passage
+from containers.firewall.listed_form import as_listed, without_full_length
 from containers.firewall.packet_paths import comes_to
 
 Exceptions = Iterable[tuple[str, int | None]]
@@ -27,22 +29,7 @@ CLOSED = "BERTH-CLOSED"
 """The chain of the table `raw` that a host may have from boot on (`containers.firewall.boot`). It drops everything from
 an agents' bridge, except for bridges whose rules have been set since."""
 
-_BITS = {4: 32, 6: 128}
-
-CONNECTIONS = 256
-"""The most connections that an agent may have at a time."""
-
-CONNECTIONS_RATE, CONNECTIONS_BURST = "10/sec", 300
-"""The rate at which an agent may open connections. The kernel remembers one for up to two minutes after its end, so
-that one agent fills at most 1,500 of the table's entries (65,536 or more)."""
-
-QUERIES_RATE, QUERIES_BURST = "20/sec", 100
-"""The rate of an agent's questions to name servers, its own or those that Docker's resolver passes on for it."""
-
-_REMEMBERED = 60_000
-"""Milliseconds without a packet after which the kernel forgets a count, and the agent has its full burst again. The
-default is one second; this is longer than the longest burst takes to recover. The kernel keeps the setting of the first
-rule with a name, so that another figure needs new names."""
+_REFUSAL = {4: "icmp-port-unreachable", 6: "icmp6-port-unreachable"}
 
 _GATEWAY_CONTROL = "5350:5351"
 """The ports on which agents could ask the nearest router to forward ports to this machine (NAT-PMP, PCP)."""
@@ -83,11 +70,32 @@ class RuleSet:
     def key(self) -> tuple[str, str]:
         return self.program, self.bridge
 
-    def as_restore(self) -> str:
-        """Returns input for `iptables-restore --noflush`, which replaces our chains at once and leaves others alone."""
-        declared = [f":{chain} - [0:0]" for chain in self.chains]
-        rules = [f"-A {chain} {rule}" for chain, rules in self.chains.items() for rule in rules]
+    def find_right(
+        self, chains: Mapping[str, list[str]], former: "RuleSet", listed: Mapping[str, list[str]]
+    ) -> set[str]:
+        """Returns our chains that need not be set again, of all that the kernel lists.
+
+        `listed` is what it listed when the rules `former` had been set: it may write them in a form of its own.
+        """
+        right = {name for name, wanted in self.chains.items() if chains.get(name) == wanted}
+        same = {name for name, wanted in self.chains.items() if former.chains.get(name) == wanted}
+        return right | {name for name in same & set(chains) if chains[name] == listed.get(name)}
+
+    def as_restore(self, *, leaving: Collection[str] = ()) -> str:
+        """Returns input for `iptables-restore --noflush`, which replaces our chains at once and leaves others alone.
+
+        `leaving` are chains of ours that are left alone, too, because they are as they should be.
+        """
+        chains = {chain: rules for chain, rules in self.chains.items() if chain not in leaving}
+        declared = [f":{chain} - [0:0]" for chain in chains]
+        rules = [f"-A {chain} {rule}" for chain, rules in chains.items() for rule in rules]
         return "\n".join(["*filter", *declared, *rules, "COMMIT", ""])
+
+    @property
+    def as_listed(self) -> str:
+        """The output of `iptables -S` with each of our chains if they are set."""
+        listed = [[f"-N {chain}", *(f"-A {chain} {rule}" for rule in rules)] for chain, rules in self.chains.items()]
+        return "\n".join(line for lines in listed for line in lines)
 
 
 def make_rules(
@@ -129,8 +137,8 @@ def _family(version: int, bridge: str, allow: Exceptions, resolvers: Iterable[st
         bridge=bridge,
         chains={
             # A reset ends a TCP attempt at once. Other protocols get the default message of the address family.
-            refused: ["-p tcp -j REJECT --reject-with tcp-reset", "-j REJECT"],
-            limits: _limits(version, bridge, refused),
+            refused: ["-p tcp -j REJECT --reject-with tcp-reset", f"-j REJECT --reject-with {_REFUSAL[version]}"],
+            limits: limit_rules(version, bridge, refused),
             forwarded: [
                 *([f"-o {bridge} -j {limits}", *passage.opens(bridge)] if passage else []),
                 # Other agents, even if an exception covers their address: on this bridge and on any other.
@@ -151,18 +159,18 @@ def _family(version: int, bridge: str, allow: Exceptions, resolvers: Iterable[st
 
 def _refuse_networks(version: int, refused: str) -> list[str]:
     return [
-        f"-p udp --dport {_GATEWAY_CONTROL} -j {refused}",
-        *(f"-d {network} -j RETURN" for network in PUBLIC_NETWORKS[version]),
-        *(f"-d {network} -j {refused}" for network in PRIVATE_NETWORKS[version]),
+        f"-p udp -m udp --dport {_GATEWAY_CONTROL} -j {refused}",
+        *(f"-d {as_listed(network)} -j RETURN" for network in PUBLIC_NETWORKS[version]),
+        *(f"-d {as_listed(network)} -j {refused}" for network in PRIVATE_NETWORKS[version]),
     ]
 
 
 def _accept_exceptions(version: int, allow: Exceptions) -> list[str]:
     """Returns rules that match the address that the agent asked for, not the target of a published port of Docker."""
     return [
-        f"-p tcp -m conntrack --ctorigdst {cidr} --ctorigdstport {port} -j ACCEPT"
+        f"-p tcp -m conntrack --ctorigdst {without_full_length(cidr)} --ctorigdstport {port} -j ACCEPT"
         if port
-        else f"-m conntrack --ctorigdst {cidr} -j ACCEPT"
+        else f"-m conntrack --ctorigdst {without_full_length(cidr)} -j ACCEPT"
         for cidr, port in allow
         if ip_network(cidr).version == version
     ]
@@ -170,25 +178,8 @@ def _accept_exceptions(version: int, allow: Exceptions) -> list[str]:
 
 def _accept_name_servers(version: int, resolvers: Iterable[str]) -> list[str]:
     return [
-        f"-d {address} -p {protocol} --dport 53 -j ACCEPT"
+        f"-d {as_listed(address)} -p {protocol} -m {protocol} --dport 53 -j ACCEPT"
         for address in resolvers
         if ip_address(address).version == version
         for protocol in ("udp", "tcp")
-    ]
-
-
-def _limits(version: int, bridge: str, refused: str) -> list[str]:
-    """Returns the limits. Each agent has one address, and each address is counted separately.
-
-    Excess packets are dropped silently, because a program that is notified would try again at once.
-    """
-    begins = "-m conntrack --ctstate NEW"
-    each = f"-m hashlimit --hashlimit-mode srcip --hashlimit-htable-expire {_REMEMBERED} --hashlimit-name {bridge}"
-    queries = f"{each}-asks --hashlimit-above {QUERIES_RATE} --hashlimit-burst {QUERIES_BURST}"
-    beginnings = f"{each}-begins --hashlimit-above {CONNECTIONS_RATE} --hashlimit-burst {CONNECTIONS_BURST}"
-    held = f"-m connlimit --connlimit-saddr --connlimit-mask {_BITS[version]} --connlimit-above {CONNECTIONS}"
-    return [
-        f"-p udp --dport 53 {queries} -j DROP",
-        f"{begins} {beginnings} -j DROP",
-        f"{begins} {held} -j {refused}",
     ]

@@ -6,13 +6,32 @@ from containers.firewall.bridge_netfilter import show_by_script
 from containers.firewall.neighbour_table import room_by_script
 from containers.firewall.rules import CLOSED, Hook, RuleSet, first_of_all
 
+_SET = """\
+# set_rules PROGRAM: writes the chains of $wanted that differ. Rules that are written again have counted nothing.
+set_rules() {
+    chains=$(echo "$wanted" | sed -n 's/^-N //p')
+    listed=$(for chain in $chains; do $1 -w -S "$chain" 2>/dev/null || :; done)
+    [ "$listed" != "$wanted" ] || return 0
+    for chain in $chains; do
+        own=$(echo "$wanted" | grep -e "^-N $chain$" -e "^-A $chain ")
+        [ "$($1 -w -S "$chain" 2>/dev/null || :)" != "$own" ] ||
+            wanted=$(echo "$wanted" | grep -v -e "^-N $chain$" -e "^-A $chain " || :)
+    done
+    {
+        echo "*filter"
+        echo "$wanted" | sed 's/^-N \\(.*\\)/:\\1 - [0:0]/'
+        echo COMMIT
+    } | $1-restore -w --noflush
+}
+"""
+
 
 def as_script(rules: Iterable[RuleSet]) -> str:
     """Returns a shell script that installs the rules. Run it as root on the engine's host, again after every change."""
     rules = list(rules)
-    lines = ["#!/bin/sh", "set -eu", *room_by_script()]
+    lines = ["#!/bin/sh", "set -eu", *room_by_script(), _SET.rstrip()]
     for family in rules:
-        lines += [f"{family.program}-restore -w --noflush <<'RULES'", family.as_restore().rstrip(), "RULES"]
+        lines += ["wanted=$(cat <<'RULES'", family.as_listed, "RULES", ")", f"set_rules {family.program}"]
         for hook in family.hooks:
             lines += _lead_by_script(f"{family.program} -w", family.program, hook)
     for family in rules:

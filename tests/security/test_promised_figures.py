@@ -15,7 +15,7 @@ from containers import volume_sizes
 from containers.docker.gateway import egress
 from containers.docker_api import client as engine_client
 from containers.docker_api import logs as engine_logs
-from containers.firewall import query_limits, rules
+from containers.firewall import connection_limits, query_limits
 from containers.hardening import confinement, limits
 from projects.dashboard.views import account as account_views
 from projects.rules.disk import BYTES_PER_FILE, WARN_AT
@@ -37,9 +37,9 @@ MINUTE, HOUR, KIB = 60, 3600, 1024
 
 SENTENCES = [
     (
-        f"An agent holds {rules.CONNECTIONS} connections at most, "
-        f"begins {rules.CONNECTIONS_RATE.removesuffix('/sec')} a second "
-        f"and asks name servers {rules.QUERIES_RATE.removesuffix('/sec')} times a second"
+        f"An agent holds {connection_limits.CONNECTIONS} connections at most, "
+        f"begins {connection_limits.CONNECTIONS_RATE.removesuffix('/sec')} a second "
+        f"and asks name servers {connection_limits.QUERIES_RATE.removesuffix('/sec')} times a second"
     ),
     (
         f"Of its packets to that server {query_limits.QUESTIONS_RATE.removesuffix('/sec')} a second arrive "

@@ -29,10 +29,12 @@ from containers.programs import ProgramError, find_program, is_root
 logger = logging.getLogger(__name__)
 
 THROUGH_ENGINE_EVERY = 60.0
-"""Seconds after which rules that were set through the engine are set again, with two containers each time."""
+"""Seconds after which rules that were set through the engine are confirmed, with two containers each time. What is
+missing is set again."""
 
 HERE_EVERY = 30.0
-"""Seconds after which rules on this host are set again even if they are in force."""
+"""Seconds after which rules on this host, and all that they need, are confirmed even if they seem to be in force. Only
+what differs is set again, because new rules have counted no connections yet."""
 
 _NOT_REFUSED = (
     "the rules are set, but packets that a container sent to private networks were not refused. Something lets them "

@@ -43,6 +43,28 @@ def knock_from(*, source: str, address: str, port: int) -> bool:
 def hold(*, address: str, port: int, count: int) -> int:
     """Returns how many of `count` connections can be held at the same time."""
 
+    async def call_all() -> int:
+        held = await _call(address, port, count)
+        for each in held:
+            each.transport.abort()
+        return len(held)
+
+    return asyncio.run(call_all())
+
+
+def keep(*, address: str, port: int, count: int) -> None:
+    """Holds `count` connections until its input ends."""
+
+    async def keep_all() -> None:
+        held = await _call(address, port, count)
+        sys.stdout.write("open\n" if len(held) == count else f"only {len(held)}\n")
+        sys.stdout.flush()
+        await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+
+    asyncio.run(keep_all())
+
+
+async def _call(address: str, port: int, count: int) -> list[asyncio.StreamWriter]:
     async def call() -> asyncio.StreamWriter | None:
         try:
             async with asyncio.timeout(LONG):
@@ -50,13 +72,7 @@ def hold(*, address: str, port: int, count: int) -> int:
         except (OSError, TimeoutError):
             return None
 
-    async def call_all() -> int:
-        held = [each for each in await asyncio.gather(*(call() for _ in range(count))) if each]
-        for each in held:
-            each.transport.abort()
-        return len(held)
-
-    return asyncio.run(call_all())
+    return [each for each in await asyncio.gather(*(call() for _ in range(count))) if each]
 
 
 def scatter(*, address: str, count: int) -> float:

@@ -57,10 +57,13 @@ class Router:
 
     def as_agent(self, verb: str, **arguments: Any) -> Any:
         """Returns what the function of `inside_router` returns if the agent calls it."""
-        command = self.on("agent", sys.executable, "-m", inside_router.__name__, verb, json.dumps(arguments))
+        command = self.as_agent_command(verb, **arguments)
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
+
+    def as_agent_command(self, verb: str, **arguments: Any) -> list[str]:
+        return self.on("agent", sys.executable, "-m", inside_router.__name__, verb, json.dumps(arguments))
 
     def on(self, place: str, *command: str) -> list[str]:
         return ["nsenter", f"--net=/run/netns/{self.name}{place}", *command]

@@ -33,7 +33,7 @@ def test_private_and_metadata_addresses_are_refused_in_both_families() -> None:
     four, six = (rules.as_restore() for rules in make_rules(bridge="berth-0", allow=[], resolvers=[]))
     for network in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "169.254.0.0/16"):
         assert f"-A BERTH-0-FORWARD -d {network} -j BERTH-0-REFUSE" in four
-    for network in ("fc00::/7", "fe80::/10", "::ffff:0:0/96"):
+    for network in ("fc00::/7", "fe80::/10", "::ffff:0.0.0.0/96"):
         assert f"-A BERTH-0-FORWARD -d {network} -j BERTH-0-REFUSE" in six
     for rules in (four, six):
         assert rules.splitlines()[-2] == "-A BERTH-0-HOST -j BERTH-0-REFUSE"
@@ -45,10 +45,10 @@ def test_exceptions_come_after_other_agents_and_before_everything_else() -> None
         "-o berth-0 -j BERTH-0-REFUSE",
         "-o berth-+ -j BERTH-0-REFUSE",
         "-j BERTH-0-LIMITS",
-        "-p tcp -m conntrack --ctorigdst 10.1.2.3/32 --ctorigdstport 8080 -j ACCEPT",
+        "-p tcp -m conntrack --ctorigdst 10.1.2.3 --ctorigdstport 8080 -j ACCEPT",
         "-m conntrack --ctorigdst 10.9.0.0/16 -j ACCEPT",
-        "-d 10.0.0.53 -p udp --dport 53 -j ACCEPT",
-        "-d 10.0.0.53 -p tcp --dport 53 -j ACCEPT",
+        "-d 10.0.0.53/32 -p udp -m udp --dport 53 -j ACCEPT",
+        "-d 10.0.0.53/32 -p tcp -m tcp --dport 53 -j ACCEPT",
     ]
     assert six.chains["BERTH-0-HOST"] == [
         "-j BERTH-0-LIMITS",
@@ -79,7 +79,7 @@ def test_the_command_prints_a_shell_script() -> None:
         call_command("firewall", stdout=printed)
         assert printed.getvalue() == as_script(iptables.current_rules())
     subprocess.run(["sh", "-n"], input=printed.getvalue().encode(), check=True)
-    assert "--ctorigdst 10.1.2.3/32 --ctorigdstport 8080" in printed.getvalue()
+    assert "--ctorigdst 10.1.2.3 --ctorigdstport 8080" in printed.getvalue()
 
 
 @pytest.mark.docker
@@ -150,5 +150,5 @@ def test_rules_are_set_once_however_often_and_leave_nothing(docker_under_test: D
 def test_chosen_name_servers_are_reached_also_at_private_addresses() -> None:
     with override_settings(BERTH_DNS=["10.0.0.53", "9.9.9.9", "fd00::53"]):
         four, six = (rules.as_restore() for rules in rules_for("berth-0", resolvers=[]))
-    assert "-d 10.0.0.53 -p udp --dport 53 -j ACCEPT" in four
-    assert "-d fd00::53 -p tcp --dport 53 -j ACCEPT" in six
+    assert "-d 10.0.0.53/32 -p udp -m udp --dport 53 -j ACCEPT" in four
+    assert "-d fd00::53/128 -p tcp -m tcp --dport 53 -j ACCEPT" in six

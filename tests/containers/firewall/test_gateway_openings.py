@@ -5,9 +5,9 @@ from containers.firewall.gateway_openings import Passage, note_passage
 from containers.firewall.rules import make_rules
 
 PASSAGE = Passage(gateway="172.30.0.2", port=8080, alone="172.30.64.0/18")
-TO_IT = "-o berth-0 -d 172.30.0.2 -p tcp --dport 8080 -j ACCEPT"
+TO_IT = "-d 172.30.0.2/32 -o berth-0 -p tcp -m tcp --dport 8080 -j ACCEPT"
 BACK = (
-    "-o berth-0 -s 172.30.0.2 -p tcp --sport 8080 -m conntrack --ctstate ESTABLISHED --ctdir REPLY -j ACCEPT"
+    "-s 172.30.0.2/32 -o berth-0 -p tcp -m tcp --sport 8080 -m conntrack --ctstate ESTABLISHED --ctdir REPLY -j ACCEPT"
 )  # fmt: skip
 
 
@@ -24,7 +24,7 @@ def test_agents_reach_the_gateway_and_it_reaches_no_agent() -> None:
     ]
     # No matter what others may reach on the host itself.
     assert four.chains["BERTH-0-HOST"][:3] == [
-        BACK.removeprefix("-o berth-0 "),
+        BACK.replace("-o berth-0 ", ""),
         "-j BERTH-0-LIMITS",
         "-s 172.30.64.0/18 -j BERTH-0-REFUSE",
     ]
@@ -38,7 +38,7 @@ def test_without_a_gateway_only_its_own_rules_are_missing() -> None:
         added = {
             TO_IT,
             BACK,
-            BACK.removeprefix("-o berth-0 "),
+            BACK.replace("-o berth-0 ", ""),
             "-o berth-0 -j BERTH-0-LIMITS",
             "-s 172.30.64.0/18 -j BERTH-0-REFUSE",
         }

@@ -10,7 +10,8 @@ from ipaddress import ip_address, ip_network
 
 import pytest
 
-from containers.firewall.rules import CONNECTIONS, CONNECTIONS_BURST, QUERIES_BURST, make_rules
+from containers.firewall.connection_limits import CONNECTIONS, CONNECTIONS_BURST, QUERIES_BURST
+from containers.firewall.rules import make_rules
 from containers.programs import is_root
 from tests.containers.firewall.inside_router import NAME_SERVERS
 from tests.containers.firewall.router import AGENT, NEIGHBOUR, PORT, Router, make_router

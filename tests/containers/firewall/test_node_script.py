@@ -61,14 +61,14 @@ def test_the_script_names_the_networks_and_bridges_of_the_service(db: None) -> N
     ):
         assert f"network {name}{CONFIG} {subnet} " in script
         assert f"bridge.name={bridge} -o com.docker.network.bridge.enable_icc=false" in script
-        assert f":{bridge.upper()}-HOST - [0:0]" in script
-    assert script.count("-d 10.231.0.1 -p tcp --dport 8080 -j ACCEPT") == 1
+        assert f"-N {bridge.upper()}-HOST\n" in script
+    assert script.count("-d 10.231.0.1/32 -p tcp -m tcp --dport 8080 -j ACCEPT") == 1
     assert "@" not in script
     assert subprocess.run(["sh", "-n"], input=script.encode(), check=False).returncode == 0
 
 
 def test_the_script_gets_the_name_servers_of_the_nodes(db: None) -> None:
-    assert "-d 10.0.0.53 -p udp --dport 53 -j ACCEPT" in print_script("--resolver", "10.0.0.53")
+    assert "-d 10.0.0.53/32 -p udp -m udp --dport 53 -j ACCEPT" in print_script("--resolver", "10.0.0.53")
     with pytest.raises(CommandError, match="needs an address"):
         print_script("--resolver", "ns.example.org")
 
