@@ -27,6 +27,7 @@ MAY_RUN_SQL = {
     "accounts/clock.py",  # asks the database for its time
     "accounts/database/compiled_query.py",  # runs what the ORM wrote, as it wrote it
     "accounts/database/compiled_update.py",  # the same
+    "accounts/database/field_index.py",  # passes a cursor to Django's introspection
     "accounts/database/insert.py",  # writes nothing but the names of a model's columns
     "accounts/database/online_index.py",  # asks whether an index is complete, and waits longer than migrations do
     # Backends of Django, which set limits of the connection and pass on what the ORM writes.

@@ -95,14 +95,12 @@ class Ledger:
             min_output=min_output,
             max_output=max_output,
         )
-        if entry.budget.is_set and not self._writes.is_open:
-            raise RefusedError(Why.LATER, NO_DISK, retry_after=5)
+        self._check_open(entry)
         money = cost_of(Usage(input_tokens, output), price)
         reservation = Reservation(next(self._ids), entry.project, hour, model, input_tokens, output, money)
         self._totals.reserve(entry.project, hour, tokens=reservation.tokens, money=money)
         if not entry.budget.is_set:
-            if self._writes.is_open:
-                self._disk.submit(rows.insert(reservation))
+            self._writes.submit_if_open(rows.insert(reservation))
             return reservation
         if not self._advances.draw(reservation):
             await self._wait_for_disk(self._disk.submit(rows.insert(reservation)), reservation)
@@ -182,6 +180,10 @@ class Ledger:
             self._release(reservation)
             self._write(rows.settle(reservation, Counts(), model=""))
             raise
+
+    def _check_open(self, entry: Entry) -> None:
+        if entry.budget.is_set and not self._writes.is_open:
+            raise RefusedError(Why.LATER, NO_DISK, retry_after=5)
 
     def _release(self, reservation: Reservation) -> None:
         self._totals.reserve(

@@ -59,6 +59,11 @@ class Writes:
         if self._opening is not None:
             self._opening.cancel()
 
+    def submit_if_open(self, work: Work) -> None:
+        """Submits work once that is not worth keeping."""
+        if self.is_open:
+            self._disk.submit(work)
+
     def submit(self, work: Work) -> None:
         """Does not wait for the work.
 
