@@ -10,10 +10,8 @@ from containers.gateway.vocabulary import Reach
 
 INSTANCE_LABEL = "berth.instance"
 """The label with the value of `BERTH_INSTANCE`."""
-
 INSTALLATION_LABEL = "berth.installation"
 """The label with the installation's id. Objects from before there were ids lack it (`containers.identity`)."""
-
 PROJECT_LABEL = "berth.project"
 """The label with the key of the project that a container or volume belongs to. The engine finds both by it."""
 
@@ -98,9 +96,10 @@ class Observation:
 
     `health` comes from the last health check, or from the agent's report if that is newer. `inspect` fills in every
     field. For a running and healthy container, `observe` leaves out `restart_count`, `started_at`, `finished_at`,
-    `oom_killed`, `report` and `image_id`. `is_silent`: the engine gives only its name, id and labels. `has_drifted`:
-    someone changed its networks, limits, privileges or restart policy. `is_hearsay`: the engine will say more about its
-    end later. `mounts`: its volumes by path, if inspected as the only one of its key. `node`: its machine, if several.
+    `oom_killed`, `report` and `image_id`. `is_silent`: the engine gives only its name, id and labels. `has_slow_log`:
+    `report` may be out of date. `has_drifted`: someone changed its networks, limits, privileges or restart policy.
+    `is_hearsay`: the engine will say more about its end later. `mounts`: its volumes by path, if inspected as the only
+    one of its key. `node`: its machine, if several.
     """
 
     name: str
@@ -117,6 +116,7 @@ class Observation:
     finished_at: datetime | None = None
     report: AgentReport | None = None
     is_silent: bool = False
+    has_slow_log: bool = field(default=False, compare=False)
     has_drifted: bool = False
     is_hearsay: bool = False
     mounts: Mapping[str, str] | None = field(default=None, compare=False)

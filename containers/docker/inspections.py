@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from containers.docker.lookup import Lookup
 from containers.docker.observations import Details, is_plain
+from containers.docker.pauses import Pauses
 from containers.docker_api.client import Connection
-from containers.docker_api.errors import is_timeout
 from containers.docker_api.read_limits import longest_wait, with_current_limits
 from containers.engine.lists import Keys, is_as_listed
 from containers.errors import EngineUnavailableError
@@ -27,16 +27,6 @@ SHORTEST = 0.3
 ONE_CALL = 0.3
 """Seconds that the caller must have left for one more call."""
 
-NOT_ASKED_FOR = 10.0
-"""The longest pause in seconds before a silent container is asked for again. The pause is as long as the silence so
-far, because most containers are silent only for a moment."""
-
-FIRST_PAUSE = 0.5
-"""The first pause in seconds."""
-
-FORGOTTEN_AFTER = 60.0
-"""Seconds after the last pause until a container's silence is forgotten."""
-
 CONFIRMED_FOR = 3.0
 """Seconds for which a list is trusted about a container after it was found to be right about it."""
 
@@ -51,8 +41,7 @@ class Inspections:
         self._connection = connection
         self._lookup = lookup
         self._complete = complete
-        self._stuck_until: dict[str, float] = {}
-        self._stuck_since: dict[str, float] = {}
+        self._pauses = Pauses()
         self._confirmed_until: dict[str, float] = {}
         self._places: dict[int, threading.BoundedSemaphore] = {}
 
@@ -91,27 +80,22 @@ class Inspections:
         return listed.key in doubted and self._confirmed_until.get(listed.container_id, now) <= now
 
     def is_stuck(self, container_id: str) -> bool:
-        return time.monotonic() < self._stuck_until.get(container_id, 0.0)
+        return self._pauses.is_on(container_id)
 
     def note_stuck(self, container_id: str) -> None:
         """Notes a silent container. Raises `EngineUnavailableError` if the engine does not answer for others either."""
         with self._connection.call(PATIENCE) as client:
             client.containers(limit=1)
-        now = time.monotonic()
-        silent_for = now - self._stuck_since.setdefault(container_id, now)
-        self._stuck_until[container_id] = now + min(max(silent_for, FIRST_PAUSE), NOT_ASKED_FOR)
+        self._pauses.begin(container_id)
 
     def note_answer(self, container_id: str) -> None:
-        self._stuck_since.pop(container_id, None)
-        self._stuck_until.pop(container_id, None)
+        self._pauses.end(container_id)
 
     def _forget(self, now: float) -> None:
         """Forgets the notes about containers that were not asked for in a long time."""
         for each in [each for each, until in list(self._confirmed_until.items()) if until < now]:
             self._confirmed_until.pop(each, None)
-        old = [each for each, until in list(self._stuck_until.items()) if until < now - FORGOTTEN_AFTER]
-        for each in old:
-            self.note_answer(each)
+        self._pauses.forget_old()
 
     def read(self, listed: Observation) -> Observation | None:
         """Returns the container with every field exact, or None if it is gone. Returns it as listed if the list was
@@ -138,9 +122,8 @@ class Look:
         try:
             with time_limit(self._patience):
                 found = self._inspections.read(listed)
-        except EngineUnavailableError as error:
-            if not is_timeout(error.__cause__ or error):
-                raise
+        except EngineUnavailableError:
+            pass  # whether the engine answers for the others is found out below
         else:
             self._inspections.note_answer(listed.container_id)
             return found

@@ -11,7 +11,7 @@ import requests
 
 from containers.agent_reports import newest_report, parse_time
 from containers.docker_api.client import Connection
-from containers.docker_api.errors import ConflictError, MissingError, is_timeout
+from containers.docker_api.errors import ConflictError, MissingError
 from containers.docker_api.logs import (
     SILENCE,
     Follower,
@@ -140,7 +140,7 @@ class Logs:
             self._reports.pop(next(iter(self._reports)), None)
 
     def _read_report(self, run: Run, known: AgentReport | None) -> AgentReport | None:
-        """Returns the `known` report if the node is too slow or away; the Swarm may be moving its agents."""
+        """Returns the `known` report if the log does not come: its node is slow or away, or it is too long."""
         params = log_params(tail=REPORT_LINES, since=None, follow=False)
         try:
             with self._connection.call(PATIENCE, about_one=True) as client:
@@ -149,9 +149,5 @@ class Logs:
                 return newest[1] if newest else None
         except (MissingError, ConflictError):  # it is gone by now
             return None
-        except UnreadableLogError:
-            return known
-        except EngineUnavailableError as error:
-            if not is_timeout(error.__cause__ or error):
-                raise
+        except EngineUnavailableError:
             return known

@@ -101,7 +101,9 @@ class RepeatedInspections:
     def _ask(self, key: str, repeat: _Repeat) -> None:
         answer, at = None, clock.now()
         try:
-            answer = Answer(seen=inspect(key, within=WITHIN), at=at)
+            seen = inspect(key, within=WITHIN)
+            if not (seen and seen.has_slow_log):
+                answer = Answer(seen=seen, at=at)
         except EngineError:
             pass  # asked again
         except Exception:

@@ -144,12 +144,15 @@ class ReportInspections(LastingThread):
 
 
 def _look(key: str, *, unanswered: set[str]) -> Observation | None:
-    """Inspects a container. Returns None also if the engine does not answer in time."""
+    """Inspects a container. Returns None also if the engine, or the log with the report, does not answer in time."""
     try:
-        return inspect(key, within=WITHIN)
+        seen = inspect(key, within=WITHIN)
     except EngineError:
+        seen = None
         unanswered.add(key)
-        return None
+    if seen and seen.has_slow_log:
+        unanswered.add(key)
+    return None if key in unanswered else seen
 
 
 def _is_same_run(project: Project, seen: Observation) -> bool:

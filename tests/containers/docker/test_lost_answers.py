@@ -164,5 +164,4 @@ def test_a_container_removed_during_an_observation_is_left_out(daemon: FaultySoc
     daemon.script["GET /containers/json"] = [("answer", 200, json.dumps([row]).encode())]
     assert DockerEngine().observe({}) == []
     daemon.script[f"GET /containers/{ID}/json"] = [FAILED]
-    with pytest.raises(EngineUnavailableError):
-        DockerEngine().observe({})
+    assert [each.is_silent for each in DockerEngine().observe({})] == [True], "A failure does not prove its removal."

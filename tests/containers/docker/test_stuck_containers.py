@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from containers.agent_contract import AGENT_USER
-from containers.docker import inspections
+from containers.docker import inspections, pauses
 from containers.docker.engine import DockerEngine
 from containers.docker.volumes import users
 from containers.docker_api import client
@@ -95,8 +95,8 @@ def test_a_stuck_container_is_silent_and_all_others_are_observed(socket: FaultyS
 def test_many_stuck_containers_cost_little_more_than_one(socket: FaultySocket, monkeypatch: pytest.MonkeyPatch) -> None:
     """All of them together get the time of one, and a moment each."""
     monkeypatch.setattr(inspections, "SHORTEST", 0.05)
-    monkeypatch.setattr(inspections, "NOT_ASKED_FOR", 3600.0)
-    monkeypatch.setattr(inspections, "FIRST_PAUSE", 3600.0)
+    monkeypatch.setattr(pauses, "LONGEST", 3600.0)
+    monkeypatch.setattr(pauses, "FIRST", 3600.0)
     engine = DockerEngine()
     stick(socket, *range(STUCK))
     assert silent(engine) >= set(range(STUCK))
@@ -108,7 +108,7 @@ def test_many_stuck_containers_cost_little_more_than_one(socket: FaultySocket, m
 def test_a_stuck_container_is_inspected_again_after_a_while(
     socket: FaultySocket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inspections, "NOT_ASKED_FOR", 0.0)
+    monkeypatch.setattr(pauses, "LONGEST", 0.0)
     engine = DockerEngine()
     stick(socket, 0)
     assert silent(engine) == {0}

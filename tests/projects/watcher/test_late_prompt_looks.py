@@ -4,11 +4,12 @@ it is asked again, parallel to the rounds."""
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 
 from containers.errors import ContainerSilentError, EngineError, EngineUnavailableError
-from containers.vocabulary import Observation
+from containers.vocabulary import Health, Observation
 from projects.models import Project
 from projects.watcher.reconcile import inspection, repeated_inspections, report_inspections
 from projects.watcher.reconcile.report_inspections import ReportInspections
@@ -46,6 +47,24 @@ def test_an_unanswered_inspection_is_repeated_without_a_round(
     assert (status_of(victim), left) == ("running", [victim.container_key])  # which waits for the engine's list
     step_until(looks, lambda: status_of(victim) == "degraded")
     assert (inspections(engine), left, len(looks._repeats)) == (3, [victim.container_key], 0)
+
+
+def test_an_inspection_whose_log_was_too_slow_is_repeated_too(
+    looks: ReportInspections, victim: Project, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The agent has printed a report, which is not in the answer."""
+    real, slow = inspection.inspect, [True, True]
+
+    def inspect(key: str, *, within: float) -> Observation | None:
+        seen = real(key, within=60)
+        return replace(seen, has_slow_log=slow.pop(), report=None, health=Health.HEALTHY) if seen and slow else seen
+
+    monkeypatch.setattr(report_inspections, "inspect", inspect)
+    monkeypatch.setattr(repeated_inspections, "inspect", inspect)
+    report(looks, engine, victim)
+    assert status_of(victim) == "running"
+    step_until(looks, lambda: status_of(victim) == "degraded")
+    assert (inspections(engine), len(looks._repeats)) == (3, 0)
 
 
 def test_inspections_without_an_answer_or_after_an_end_are_not_repeated_forever(
