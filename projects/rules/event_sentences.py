@@ -1,6 +1,6 @@
 """Describes events in sentences for people. The API keeps the codes."""
 
-from projects.rules.status.reasons import SENTENCES
+from projects.rules.status.sentences import SENTENCES
 
 _OF = {
     ("deploy", "done"): "Deployed",

@@ -18,7 +18,7 @@ from projects.errors import BotInUseError, InvalidFieldError, OperationLostError
 from projects.models import AgentType, Plan, Project, Provider, read_room
 from projects.rules.bot import CLAIMED
 from projects.rules.settings.berth_settings import PROVIDERS
-from projects.rules.status.reasons import SENTENCES
+from projects.rules.status.sentences import SENTENCES
 from projects.services.credentials.bot_claims import evict_unconfirmed
 
 _SOME_BOT = 7_301_223_456_789_012_345

@@ -13,7 +13,7 @@ from containers.swarm.tasks.service_spec import HOME_LABEL
 from containers.swarm.tasks.tasks import observe, read_service
 from containers.swarm.tasks.waiting import why_it_waits
 from containers.vocabulary import ContainerState
-from projects.rules.status.reasons import SENTENCES
+from projects.rules.status.sentences import SENTENCES
 from tests.containers.docker_api.calling import SPEC
 from tests.containers.swarm.manager import manager
 from tests.containers.swarm.test_node_gateways import node

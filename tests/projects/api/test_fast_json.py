@@ -18,7 +18,7 @@ from projects.models.rows.snapshot import Snapshot, take_snapshot
 from projects.rules.permissions import Egress
 from projects.rules.status.derivation import derive_status
 from projects.rules.status.lifecycle import Desired, Operation
-from projects.rules.status.reasons import SENTENCES
+from projects.rules.status.sentences import SENTENCES
 from projects.rules.status.statuses import Status
 from tests.projects.rules.facts import NOW, WELL
 

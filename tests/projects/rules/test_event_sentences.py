@@ -7,8 +7,8 @@ import pytest
 from containers.agent_contract import ProblemCode
 from projects.rules.event_sentences import _OF, describe_event
 from projects.rules.permissions import Egress
-from projects.rules.status.reasons import SENTENCES
 from projects.rules.status.remedies import Remedy
+from projects.rules.status.sentences import SENTENCES
 from tests.paths import ROOT
 
 pytestmark = pytest.mark.one_database

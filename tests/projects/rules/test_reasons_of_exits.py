@@ -5,7 +5,8 @@ import pytest
 from containers.agent_contract import FATAL_EXIT_CODES, PROBLEMS_OF_EXIT, ProblemCode
 from projects.rules.event_sentences import describe_event
 from projects.rules.status.lifecycle import Facts
-from projects.rules.status.reasons import CODES_OF_EXIT, SENTENCES, explain
+from projects.rules.status.reasons import CODES_OF_EXIT, explain
+from projects.rules.status.sentences import SENTENCES
 from projects.rules.status.statuses import Status
 from tests.projects.rules.explaining import code_of, reason_of
 from tests.projects.rules.facts import EXITED, RETRYING, facts
