@@ -12,6 +12,7 @@ from uuid import UUID
 
 from django.db import OperationalError, connection
 from django.db.utils import Error as DatabaseError
+from django.db.utils import InterfaceError, InternalError
 
 from accounts import clock
 from containers.errors import ContainerSilentError, EngineError, EngineUnavailableError
@@ -30,6 +31,9 @@ MOST_LOCKED = 2
 FORESEEN = (EngineError, ProjectError, SecretUnreadableError)
 """Errors whose message is sufficient. Any other error is logged with its traceback."""
 
+PASSING = (OperationalError, InterfaceError, InternalError)
+"""Errors of a database that may be well again in a moment: a lock, a time limit, a lost connection, no space. They say
+nothing about what was to be written, so a reader of a queue waits and does not pass over the entry."""
 
 LONGEST_PAUSE = 60.0
 """The maximum number of seconds for which a locked row is skipped."""

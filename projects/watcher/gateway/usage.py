@@ -30,6 +30,9 @@ log = logging.getLogger(__name__)
 MOST_PAGES = 100
 """The maximum number of pages that one call reads. The next call continues there."""
 
+_late: set[UUID] = set()
+"""Projects whose use was read but could not be added up, for example because of a lock. The next call does it."""
+
 
 def read_usage(client: GatewayClient, *, node: str = "") -> int:
     """Reads the counts of this node's gateway since the last call. Returns how many rows were written.
@@ -37,6 +40,7 @@ def read_usage(client: GatewayClient, *, node: str = "") -> int:
     Raises `EngineError`.
     """
     written = 0
+    _add_up()
     for _ in range(MOST_PAGES):
         cursor, _ = Gateway.objects.get_or_create(pk=row_of(node))
         page = client.usage_since(cursor.seq)
@@ -81,11 +85,16 @@ def _take_over(cursor: Gateway, page: UsagePage) -> int:
     return len(kept)
 
 
-def _add_up(ids: Collection[UUID]) -> None:
-    sums = add_up(ids, clock.now())
-    for project in Project.objects.filter(pk__in=ids).select_related("owner", "plan"):
+def _add_up(ids: Collection[UUID] = ()) -> None:
+    """Adds up what these projects have used, and those for which that failed before."""
+    _late.update(ids)
+    sums = add_up(_late, clock.now()) if _late else {}
+    projects = list(Project.objects.filter(pk__in=_late).select_related("owner", "plan")) if _late else []
+    _late.intersection_update(project.pk for project in projects)
+    for project in projects:
         with passing_over(project, doing="add up what was used by"):
             note_spending(project, sums.get(project.pk, {}))
+            _late.discard(project.pk)
 
 
 def _find_owners(rows: Iterable[UsageRow]) -> list[tuple[UsageRow, UUID, UUID]]:

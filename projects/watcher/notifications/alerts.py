@@ -12,7 +12,7 @@ from projects.models.event import SYSTEM
 from projects.rules.alerts import AlertKind, find_kind
 from projects.services.alerts.queueing import place
 from projects.services.alerts.service_notifications import note_service
-from projects.watcher.failures import concerns_all
+from projects.watcher.failures import PASSING
 from projects.watcher.heartbeat import STEP, Pulse
 from projects.watcher.notifications.crash_mail import NEEDS_THE_OWNER
 from projects.watcher.notifications.delivery_threads import DeliveryThreads
@@ -73,7 +73,10 @@ def open_cursor() -> EventCursor:
 
 
 def read_events(cursor: EventCursor) -> None:
-    """Creates the messages for new events, each in one transaction with the advance of the cursor."""
+    """Creates the messages for new events, each in one transaction with the advance of the cursor.
+
+    If the database fails at one, for example because of a lock, that event and all later ones wait for the next check.
+    """
     for event in cursor.unread(limit=BATCH):
         try:
             with transaction.atomic():
@@ -81,9 +84,10 @@ def read_events(cursor: EventCursor) -> None:
                 cursor.advance(event.pk)
         except IntegrityError:
             return  # a project or user was just deleted; the next check notices that
-        except Exception as error:
-            if concerns_all(error):
-                raise
+        except PASSING as error:
+            log.warning("Alerts about new events wait for the database: %s", type(error).__name__)
+            return
+        except Exception:
             log.exception("The event %s could not be made an alert; it is skipped.", event.pk)
             cursor.advance(event.pk)
 

@@ -27,7 +27,7 @@ from projects.rules.status.remedies import Remedy
 from projects.services.alerts.channels import wants_mail
 from projects.services.credentials.bot_claims import VERIFY
 from projects.services.limits.disk import EVENT, FULL
-from projects.watcher.failures import concerns_all
+from projects.watcher.failures import PASSING
 
 log = logging.getLogger(__name__)
 
@@ -52,7 +52,7 @@ def queue_crash_mails(cursor: EventCursor) -> None:
     """Reads events from the cursor on and puts mails to owners into the outbox. Without a mail server it skips all.
 
     Each mail is one transaction with the advance of the cursor, so that a dying process neither loses nor repeats one.
-    If the outbox is full, the events wait.
+    If the outbox is full, or the database fails at an event, for example because of a lock, the events wait.
     """
     if not settings.BERTH_SENDS_MAIL:
         cursor.advance(newest_event_id())
@@ -64,12 +64,10 @@ def queue_crash_mails(cursor: EventCursor) -> None:
                 if notice is not None:
                     _queue(*notice, event=event)
                 cursor.advance(event.pk)
-        except OutboxFullError as error:
+        except (OutboxFullError, *PASSING) as error:
             log.warning("The crash notice for project %s waits: %s", event.project_id, error)
             return
-        except Exception as error:
-            if concerns_all(error):
-                raise
+        except Exception:
             # Other owners still get their mails.
             log.exception("The crash notice for project %s failed; it is skipped.", event.project_id)
             cursor.advance(event.pk)

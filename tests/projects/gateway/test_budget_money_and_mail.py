@@ -4,9 +4,11 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from django.db import OperationalError
 
 from accounts.models import OutgoingMail
 from projects.models import Event, ModelPrice, Plan, Project
+from projects.services.limits import budgets
 from projects.services.limits.budgets import renew_all_entries, renew_entries_of_plan
 from projects.watcher.gateway.upkeep import look_after_gateway
 from tests.fakes.engine import MemoryEngine
@@ -45,4 +47,22 @@ def test_a_full_outbox_keeps_the_mark_for_later(limited: Project, use: Any, monk
         use(limited, 1000)
     assert not OutgoingMail.objects.exists()
     use(limited, 1)
+    assert subjects() == ["Harbour pilot has reached its budget"]
+
+
+@pytest.mark.parametrize("at_fault", ["_write_sums", "_tell_owner", "settle_budget"])
+def test_what_a_locked_row_keeps_from_being_added_up_is_added_up_at_the_next_check(
+    limited: Project, use: Any, api: Any, time: Clock, monkeypatch: pytest.MonkeyPatch, at_fault: str
+) -> None:
+    """Also if the agent uses nothing more, because its budget is reached."""
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise OperationalError("canceling statement due to lock timeout")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(budgets, at_fault, fail)
+        use(limited, 1000)
+    assert shown(api, limited, time) == ("running", "")
+    look_after_gateway()
+    assert shown(api, limited, time)[0] == "degraded"
     assert subjects() == ["Harbour pilot has reached its budget"]

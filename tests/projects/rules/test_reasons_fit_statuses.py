@@ -21,7 +21,7 @@ from tests.projects.rules.facts import EXITED, GONE, NOW, facts
 
 EXITS = (None, 0, 1, 75, 137, 143, *sorted(FATAL_EXIT_CODES))
 FAILURES = KEPT_DOWN | {code for _, code in _FAILURE_CODES} | {"engine_refused", "vanished", "copy_not_returned"}
-SEEN = [
+SEEN: list[dict[str, Any]] = [
     {"health": Health.UNHEALTHY},
     {"health": Health.STARTING},
     {"budget_until": NOW + timedelta(hours=1)},

@@ -1,0 +1,67 @@
+"""A database that fails for a moment loses no alert: the events wait until it is well again."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import DataError, InterfaceError, InternalError, OperationalError
+
+from projects.models import AlertDelivery, EventCursor, Project
+from projects.watcher.notifications import alerts
+from projects.watcher.notifications.alerts import open_cursor, read_events
+from projects.watcher.reconcile.full import reconcile
+from tests.fakes.engine import MemoryEngine
+
+PASSING = [
+    OperationalError("canceling statement due to lock timeout"),
+    OperationalError("database is locked"),
+    InternalError("cannot execute INSERT in a read-only transaction"),
+    InterfaceError("connection already closed"),
+]
+
+
+def crash_twice(project: Project, engine: MemoryEngine) -> None:
+    for exit_code in (1, 2):
+        engine.crash(project.container_name, exit_code=exit_code)
+        reconcile()
+
+
+@pytest.mark.parametrize("owner_of_fault", [(alerts, "place"), (alerts, "note_crash"), (EventCursor, "advance")])
+@pytest.mark.parametrize("error", PASSING, ids=str)
+def test_events_wait_for_a_database_that_fails_for_a_moment(
+    project: Project,
+    engine: MemoryEngine,
+    secret: str,
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception,
+    owner_of_fault: tuple[Any, str],
+) -> None:
+    crash_twice(project, engine)
+    before = open_cursor().last_event_id
+    with monkeypatch.context() as patch:
+        patch.setattr(*owner_of_fault, fail_with(error))
+        for _ in range(3):
+            read_events(open_cursor())
+    assert open_cursor().last_event_id == before
+    assert not AlertDelivery.objects.exists()
+    read_events(open_cursor())
+    assert AlertDelivery.objects.filter(kind="crash").count() == 1
+    assert open_cursor().last_event_id > before
+
+
+@pytest.mark.parametrize("error", [RuntimeError("a bug"), DataError("value too long")], ids=str)
+def test_an_event_at_fault_itself_does_not_hold_up_the_others(
+    project: Project, engine: MemoryEngine, secret: str, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    crash_twice(project, engine)
+    before = open_cursor().last_event_id
+    monkeypatch.setattr(alerts, "place", fail_with(error))
+    read_events(open_cursor())
+    assert open_cursor().last_event_id > before
+
+
+def fail_with(error: Exception) -> Callable[..., None]:
+    def fail(*_: Any, **__: Any) -> None:
+        raise error
+
+    return fail
