@@ -38,10 +38,13 @@ ENDING = ("exit_code", "oom_killed", "finished_at", "agent_state", "agent_code")
 """The observed fields that say how a run ended."""
 
 
-def _of_its_watch(field: str) -> Case:
-    """Returns a column of the watch of a project's instance. Reads our own watch once for all rows, others per row."""
+def _of_its_watch(field: str, **only: bool) -> Case:
+    """Returns a column of the watch of a project's instance. Reads our own watch once for all rows, others per row.
+
+    It is null if the watch has other values than `only`.
+    """
     mine = django_settings.BERTH_INSTANCE
-    own, others = Watch.objects.filter(instance=mine), Watch.objects.filter(instance=OuterRef("instance"))
+    own, others = (Watch.objects.filter(instance=whose, **only) for whose in (mine, OuterRef("instance")))
     return Case(When(instance=mine, then=Subquery(own.values(field))), default=Subquery(others.values(field)))
 
 
@@ -58,7 +61,8 @@ class ProjectQuerySet(models.QuerySet["Project"]):
         return self.filter(HOLDS_MEMORY, instance=django_settings.BERTH_INSTANCE)
 
     def with_heartbeat(self) -> Self:
-        return self.annotate(heartbeat_at=_of_its_watch("heartbeat_at"), watched_until=_of_its_watch("lease_until"))
+        watched_until = _of_its_watch("lease_until", holds_repairs=False)
+        return self.annotate(heartbeat_at=_of_its_watch("heartbeat_at"), watched_until=watched_until)
 
 
 class Project(
@@ -105,7 +109,7 @@ class Project(
     objects: ClassVar[models.Manager["Project"]] = ProjectQuerySet.as_manager()
 
     watched_until: datetime | None = None
-    """When the present watcher's lease ends, if the query asked for it (`with_heartbeat`)."""
+    """When the lease of the present watcher ends, unless it holds repairs, if the query asked (`with_heartbeat`)."""
     heartbeat_at: datetime | None = None
     """The watcher's heartbeat, if the query asked for it."""
 

@@ -50,7 +50,7 @@ class History:
     def rest(self) -> None:
         """Returns a second of a quiet life."""
         self.now += timedelta(seconds=1)
-        self.watch(heartbeat_at=self.now, lease_until=self.now + LEASE)
+        self.watch(heartbeat_at=self.now, lease_until=self.now + LEASE, holds_repairs=False)
 
     def pass_time(self) -> None:
         self.now += timedelta(seconds=self.draw.choice(STEPS))
@@ -74,7 +74,8 @@ class History:
         self.watch(heartbeat_at=self.draw.choice((None, self.moment())))
 
     def lease(self) -> None:
-        self.watch(lease_until=self.draw.choice((None, self.moment(), self.now + LEASE)))
+        until = self.draw.choice((None, self.moment(), self.now + LEASE))
+        self.watch(lease_until=until, holds_repairs=until == self.now + LEASE)  # `rest` has a watcher that repairs
 
     def come(self) -> None:
         quiet = self.now - timedelta(minutes=5)

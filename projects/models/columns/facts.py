@@ -129,7 +129,10 @@ class RowFacts:
         return started_at is not None and (polled_at is None or polled_at < started_at)
 
     def _is_watched(self, now: datetime) -> bool:
-        """Returns whether a watcher looks after this project. It skips a project for a while after a failure."""
+        """Returns whether a watcher looks after this project. It skips a project for a while after a failure.
+
+        `watched_until` is None while repairs are held.
+        """
         return is_watch_alive(self.watched_until, now) and not self.reconcile_failures
 
     @property

@@ -20,7 +20,8 @@ class Watch(models.Model):
     """Every change on the engine up to `heartbeat_at` is in the rows.
 
     `firewall_warning` says why the agents' firewall is not in place; empty if it is. `bars_agents`: no agent may run
-    meanwhile. `names_warning` says why agents' look-ups at the engine's name server are not limited.
+    meanwhile. `names_warning` says why agents' look-ups at the engine's name server are not limited. `holds_repairs`:
+    nothing is repaired, because the engine has containers that this database cannot explain.
     """
 
     instance = models.CharField(primary_key=True, max_length=20)
@@ -30,12 +31,18 @@ class Watch(models.Model):
     firewall_warning = models.CharField(max_length=1000, blank=True, default="", db_default="")
     bars_agents = models.BooleanField(default=False, db_default=False)
     names_warning = models.CharField(max_length=1000, blank=True, default="", db_default="")
+    holds_repairs = models.BooleanField(default=False, db_default=False)
 
     class Meta:
         verbose_name_plural = "watches"
 
     def __str__(self) -> str:
         return self.instance
+
+    @property
+    def repairs_until(self) -> datetime | None:
+        """When the lease ends, during which ended agents are started again; None while repairs are held."""
+        return None if self.holds_repairs else self.lease_until
 
 
 def read_heartbeat() -> datetime | None:

@@ -82,7 +82,7 @@ def with_row_versions(owners: "QuerySet[User]", *, newest: int | None = None) ->
     return owners.annotate(
         versions=_of_all() if newest is None else _of_newest(newest),
         watch_beat=Subquery(watch.values("heartbeat_at")),
-        watch_until=Subquery(watch.values("lease_until")),
+        watch_until=Subquery(watch.filter(holds_repairs=False).values("lease_until")),
     )
 
 

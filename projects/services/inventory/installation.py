@@ -18,7 +18,7 @@ from containers.get_engine import get_engine
 from containers.identity import forget_installation_id, is_labelled, is_ours
 from containers.vocabulary import INSTALLATION_LABEL, INSTANCE_LABEL, QUARANTINE_LABEL, Observation
 from projects.errors import CannotAdoptError
-from projects.models import Actor, Event, Installation, Project, Quarantined
+from projects.models import Actor, Event, Installation, Project, Quarantined, Watch
 from projects.models.installation import read_installation
 from projects.services.agent_users import learn_users
 from projects.services.inventory.quarantine import as_uuid, put_in_quarantine
@@ -87,8 +87,10 @@ def find_conflicts(observed: Iterable[Observation], generations: Mapping[str, in
 
 
 def hold(conflicts: Conflicts) -> None:
-    """Records for staff why nothing is repaired, or that all is well again."""
+    """Records why nothing is repaired, or that all is well again: for staff, and for the statuses of ended agents."""
     because = conflicts.describe()
+    watch = Watch.objects.filter(instance=settings.BERTH_INSTANCE, holds_repairs=not because)
+    watch.update(holds_repairs=bool(because))
     installation = read_installation()
     if installation.held_because == because:
         return

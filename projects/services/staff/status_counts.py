@@ -25,6 +25,7 @@ from projects.rules.status.statuses import Status
 _ITS = "its_"
 """The prefix of a project's columns in the rows of the statement."""
 
+_OF_WATCH = ("instance", "heartbeat_at", "lease_until", "holds_repairs")
 _ALWAYS = ("agent_type_id", "instance", "desired", "failure_code")
 _AT_REST = {
     "operation": str(Operation.NONE),
@@ -82,7 +83,7 @@ class _Group(_Columns, RowFacts):
 def count_projects() -> Counter[tuple[str, Status]]:
     """Counts the projects of all instances by type and status."""
     now = clock.now()
-    watches = {watch.instance: watch for watch in Watch.objects.only("instance", "heartbeat_at", "lease_until")}
+    watches = {watch.instance: watch for watch in Watch.objects.only(*_OF_WATCH)}
     is_seen = _is_seen(now, watches)
     counts: Counter[tuple[str, Status]] = Counter()
     for row in _group_moved(now, is_seen).union(_group_plain(is_seen), _group_resting(now, is_seen), all=True):
@@ -91,7 +92,7 @@ def count_projects() -> Counter[tuple[str, Status]]:
         group = _Group(
             **columns,
             heartbeat_at=watch.heartbeat_at if watch else None,
-            watched_until=watch.lease_until if watch else None,
+            watched_until=watch.repairs_until if watch else None,
         )
         counts[kind, derive_status(group.facts(now))] += row["number"]
     return counts

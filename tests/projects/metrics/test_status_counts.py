@@ -90,7 +90,8 @@ def test_the_counts_equal_the_statuses_of_the_list(seed: int, monkeypatch: pytes
     for _ in range(STATES):
         for instance in (settings.BERTH_INSTANCE, "another"):
             beat, lease = (now - timedelta(seconds=draw.choice(AGES)) for _ in range(2))
-            values = {"heartbeat_at": draw.choice((beat, beat, None)), "lease_until": lease + LEASE}
+            values: dict[str, Any] = {"heartbeat_at": draw.choice((beat, beat, None)), "lease_until": lease + LEASE}
+            values["holds_repairs"] = draw.random() < 0.2
             Watch.objects.update_or_create(instance=instance, defaults=values)
         assert count_projects() == derived(now)
         now += timedelta(seconds=draw.choice((0.4, 2.0, 5.0, -3.0, 90.0)))
