@@ -23,7 +23,7 @@ from projects.rules.status.lifecycle import Desired
 from projects.services.images.bases import describe_base, note_image_now
 from projects.services.images.type_trial import try_in_request
 from projects.services.images.update import count_old_images
-from projects.services.limits.budgets import renew_entries_of_plan
+from projects.services.limits.budgets import renew_budgets_of_plan
 from projects.services.limits.capacity import measure_capacity
 from projects.services.limits.permissions import renew_entries_of
 
@@ -75,7 +75,7 @@ class PlanAdmin(CatalogueAdmin, CapacityMixin):
     def save_model(self, request: HttpRequest, obj: Plan, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
         if change and set(form.changed_data) & set(LIMITS):
-            renew_entries_of_plan(obj)
+            renew_budgets_of_plan(obj)
         if change and "allowed_models" in form.changed_data:
             renew_entries_of(obj)
 

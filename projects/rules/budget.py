@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 from typing import Any, TypedDict
 
-from projects.rules.periods import Period
+from projects.rules.periods import Period, end_of
 
 MILLION = 1_000_000
 """Money is counted in millionths because one call costs less than a cent."""
@@ -98,6 +99,12 @@ def percent_spent(budget: Budget, period: Period, spent: Spent) -> int:
     money = budget.money(period)
     limits = ((spent.tokens, budget.tokens(period)), (spent.money, None if money is None else in_millionths(money)))
     return max((100 * used // limit if limit else REACHED for used, limit in limits if limit is not None), default=0)
+
+
+def find_reset(budget: Budget, spent: Mapping[Period, Spent], now: datetime) -> datetime | None:
+    """Returns when the spent budget is reset, or None if none is spent. A period without an entry is unused."""
+    full = (period for period in Period if percent_spent(budget, period, spent.get(period, Spent())) >= REACHED)
+    return max((end_of(period, now) for period in full), default=None)
 
 
 def in_millionths(money: Decimal) -> int:

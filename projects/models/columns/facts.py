@@ -105,7 +105,7 @@ class RowFacts:
             is_watched=self._is_watched(now),
             kept_down=self.failure_code in KEPT_DOWN,
             unprotected=self.failure_code == UNPROTECTED,
-            budget_until=self.budget_until,
+            budget_until=self.budget_until if self.is_behind_gateway else None,  # nothing else keeps to a budget
             seen_code=self.seen_code,
             awaits_poll=self.awaits_poll,
             update_step=self.update_step,

@@ -14,6 +14,7 @@ from projects.credentials.verification import CredentialCheck
 from projects.models import AgentType, Plan, Project
 from projects.models.columns.operation import in_flight
 from projects.models.operation import Claim
+from projects.rules.budget import find_reset
 from projects.rules.permissions import Egress
 from projects.rules.status.lifecycle import Operation
 from projects.services.credentials.server_credentials import keep_credentials
@@ -62,6 +63,7 @@ def make_row(*, owner: User, wanted: NewProject, check: CredentialCheck, claim: 
         **{f"own_{name}": limit for name, limit in wanted.budget.items()},
     )
     vars(project).update(keep_credentials(project, wanted.settings))
+    project.budget_until = find_reset(project.budget, {}, now)
     project.encrypt_credentials(telegram_token=wanted.telegram_token, api_key=wanted.api_key)
     if wanted.agent_type.pairs_people:
         vars(project).update(project.encrypt_pairing_secret(in_force_from=claim.generation))

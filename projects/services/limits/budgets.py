@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from accounts import clock
 from accounts.errors import OutboxFullError
@@ -18,7 +20,7 @@ from projects.models.columns.gateway import HAS_VIRTUAL, NEXT_VERSION
 from projects.models.event import SYSTEM
 from projects.models.figures.usage import add_up
 from projects.rules.alerts import AlertKind
-from projects.rules.budget import LIMITS, REACHED, WARN_AT, Budget, Spent, find_excess, percent_spent
+from projects.rules.budget import LIMITS, REACHED, WARN_AT, Budget, Spent, find_excess, find_reset, percent_spent
 from projects.rules.periods import Period, begin_of, end_of
 from projects.rules.status.lifecycle import LONGEST_PERIOD
 from projects.services.alerts.channels import wants_mail
@@ -27,6 +29,9 @@ from projects.services.gateway.synchronization import notify_gateway
 EVENT = "budget"
 MAIL = "budget"
 """The action of the events and the kind of the mails."""
+
+_OF_NOTHING = reduce(or_, (Q(**{f"{of}{name}": 0}) for of in ("own_", "granted_", "plan__") for name in LIMITS))
+"""The projects that may have a budget of 0."""
 
 OUTCOMES = {WARN_AT: "warning", REACHED: "reached"}
 
@@ -46,15 +51,7 @@ def settle_budget(project: Project, *, spending: Spending | None = None, refused
 
     `refused_in` is the period whose budget had no room for a call that the gateway refused.
     """
-    now = clock.now()
-    spending = spending or _read_spending(project)
-    full = [period for period in Period if _percent(project, spending, period, now) >= REACHED]
-    if refused_in is not None:
-        full.append(refused_in)
-    until = max((end_of(period, now) for period in full), default=None)
-    if until != project.budget_until:
-        Project.objects.filter(pk=project.pk).update(budget_until=until, updated_at=now)
-        project.budget_until = until
+    _settle(project, spending or _read_spending(project), clock.now(), refused_in=refused_in)
 
 
 def note_spending(project: Project, sums: Mapping[Period, Spent]) -> None:
@@ -98,11 +95,15 @@ def note_room(project: Project, at: datetime) -> None:
 
 
 def clear_past_budgets() -> None:
-    """Clears `budget_until` of budgets that have been reset, so that responses with their projects can be cached."""
+    """Clears `budget_until` of budgets that have been reset, so that responses with their projects can be cached.
+
+    A budget of 0 is spent in the next period too.
+    """
     now = clock.now()
-    Project.objects.filter(over("budget_until", at_most=LONGEST_PERIOD, now=now)).update(
-        budget_until=None, updated_at=now
-    )
+    past = Project.objects.filter(over("budget_until", at_most=LONGEST_PERIOD, now=now))
+    if past.exists():
+        _settle_all(past.filter(_OF_NOTHING), now)
+        past.update(budget_until=None, updated_at=now)
 
 
 def grant_budget(*, project: Project, granted: Budget, actor: Actor) -> None:
@@ -116,9 +117,10 @@ def grant_budget(*, project: Project, granted: Budget, actor: Actor) -> None:
     notify_gateway(project)
 
 
-def renew_entries_of_plan(plan: Plan) -> None:
-    """Marks the entries of a plan's projects as changed after its budget changed. The watcher sends them."""
+def renew_budgets_of_plan(plan: Plan) -> None:
+    """Puts a plan's changed budget in force for its projects. The watcher sends their entries to the gateway."""
     Project.objects.filter(HAS_VIRTUAL, plan=plan).update(**NEXT_VERSION)
+    _settle_all(Project.objects.filter(plan=plan), clock.now())
 
 
 def renew_all_entries() -> None:
@@ -129,6 +131,20 @@ def renew_all_entries() -> None:
 def renew_entries_of_provider(name: str) -> None:
     """Marks the entries of a provider's projects as changed after staff changed the provider."""
     Project.objects.filter(HAS_VIRTUAL, provider=name).update(**NEXT_VERSION)
+
+
+def _settle_all(projects: QuerySet[Project], now: datetime) -> None:
+    for project in projects.order_by().select_related("plan", "spending").defer("settings", "log_tail"):
+        _settle(project, project.known_spending, now)
+
+
+def _settle(project: Project, spending: Spending | None, now: datetime, *, refused_in: Period | None = None) -> None:
+    spent = {period: spending.spent(period, now) for period in Period} if spending else {}
+    ends = (find_reset(project.budget, spent, now), end_of(refused_in, now) if refused_in else None)
+    until = max(filter(None, ends), default=None)
+    if until != project.budget_until:
+        Project.objects.filter(pk=project.pk).update(budget_until=until, updated_at=now)
+        project.budget_until = until
 
 
 def _write_sums(project: Project, sums: Mapping[Period, Spent], now: datetime) -> Spending:
@@ -152,7 +168,7 @@ def _read_spending(project: Project) -> Spending | None:
 
 
 def _percent(project: Project, spending: Spending | None, period: Period, now: datetime) -> int:
-    return percent_spent(project.budget, period, spending.spent(period, now)) if spending else 0
+    return percent_spent(project.budget, period, spending.spent(period, now) if spending else Spent())
 
 
 def _is_limited(project: Project, period: Period) -> bool:

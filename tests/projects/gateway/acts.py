@@ -19,7 +19,7 @@ from projects.errors import ProjectError
 from projects.models import Actor, ModelPrice, Plan, Project
 from projects.rules.budget import Budget
 from projects.services import lift_suspension, suspend_project
-from projects.services.limits.budgets import grant_budget, renew_all_entries, renew_entries_of_plan
+from projects.services.limits.budgets import grant_budget, renew_all_entries, renew_budgets_of_plan
 from projects.watcher.gateway.upkeep import look_after_gateway
 from projects.watcher.reconcile.full import reconcile
 from tests.canaries import (
@@ -63,7 +63,7 @@ def change_plan(key: str, _api: Any, _engine: MemoryEngine) -> None:
     plan = Plan.objects.get(slug="pro")
     plan.day_tokens = 1000 if plan.day_tokens is None else None
     plan.save()
-    renew_entries_of_plan(plan)
+    renew_budgets_of_plan(plan)
 
 
 def change_price(_key: str, _api: Any, _engine: MemoryEngine) -> None:

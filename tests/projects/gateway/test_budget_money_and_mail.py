@@ -9,7 +9,7 @@ from django.db import OperationalError
 from accounts.models import OutgoingMail
 from projects.models import Event, ModelPrice, Plan, Project
 from projects.services.limits import budgets
-from projects.services.limits.budgets import renew_all_entries, renew_entries_of_plan
+from projects.services.limits.budgets import renew_all_entries, renew_budgets_of_plan
 from projects.watcher.gateway.upkeep import look_after_gateway
 from tests.fakes.engine import MemoryEngine
 from tests.projects.gateway.entries import entry_of, knows
@@ -24,7 +24,7 @@ def test_money_counts_by_the_prices_that_staff_keep(
     ModelPrice.objects.create(model="gpt", input=Decimal("2.5"), output=10)
     Plan.objects.filter(slug="pro").update(month_money=Decimal("1.50"))
     renew_all_entries()
-    renew_entries_of_plan(limited.plan)
+    renew_budgets_of_plan(limited.plan)
     look_after_gateway()
     entry = entry_of(engine, limited)
     assert entry["prices"] == {"gpt": {"input": 2_500_000, "output": 10_000_000, "cached": 2_500_000}}
