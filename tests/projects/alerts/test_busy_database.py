@@ -4,13 +4,16 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.core import mail
 from django.db import DataError, InterfaceError, InternalError, OperationalError
 
+from accounts.models import OutgoingMail
 from projects.models import AlertDelivery, EventCursor, Project
-from projects.watcher.notifications import alerts
+from projects.watcher.notifications import alerts, crash_mail
 from projects.watcher.notifications.alerts import open_cursor, read_events
 from projects.watcher.reconcile.full import reconcile
 from tests.fakes.engine import MemoryEngine
+from tests.mailing import deliver
 
 PASSING = [
     OperationalError("canceling statement due to lock timeout"),
@@ -58,6 +61,28 @@ def test_an_event_at_fault_itself_does_not_hold_up_the_others(
     monkeypatch.setattr(alerts, "place", fail_with(error))
     read_events(open_cursor())
     assert open_cursor().last_event_id > before
+
+
+@pytest.mark.parametrize("at_fault", ["_find_notice", "_queue"])
+@pytest.mark.parametrize("error", PASSING, ids=str)
+def test_a_crash_notice_waits_as_well(
+    project: Project,
+    engine: MemoryEngine,
+    monkeypatch: pytest.MonkeyPatch,
+    settings: Any,
+    error: Exception,
+    at_fault: str,
+) -> None:
+    settings.BERTH_SENDS_MAIL = True
+    engine.crash(project.container_name, exit_code=20, restarting=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(crash_mail, at_fault, fail_with(error))
+        for _ in range(3):
+            assert reconcile().failed == []
+    assert not OutgoingMail.objects.exists()
+    reconcile()
+    deliver()
+    assert [message.subject for message in mail.outbox] == [f"{project.name} needs you"]
 
 
 def fail_with(error: Exception) -> Callable[..., None]:

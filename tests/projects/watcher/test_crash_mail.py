@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from django.core import mail
-from django.db import InternalError, OperationalError
 from django.utils import timezone
 
 from accounts.models import MailState, OutgoingMail
@@ -181,30 +180,3 @@ def test_a_failing_notice_is_skipped_and_blocks_no_other(
     reconcile()
     deliver()
     assert [message.subject for message in mail.outbox] == [f"{second.name} needs you"]
-
-
-@pytest.mark.parametrize("at_fault", ["_find_notice", "_queue"])
-@pytest.mark.parametrize(
-    "error",
-    [
-        OperationalError("canceling statement due to lock timeout"),
-        OperationalError("database is locked"),
-        InternalError("cannot execute INSERT in a read-only transaction"),
-    ],
-    ids=str,
-)
-def test_a_notice_waits_for_a_database_that_fails_for_a_moment(
-    project: Project, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch, error: Exception, at_fault: str
-) -> None:
-    def fail(*_: Any, **__: Any) -> None:
-        raise error
-
-    engine.crash(project.container_name, exit_code=20, restarting=True)
-    with monkeypatch.context() as patch:
-        patch.setattr(crash_mail, at_fault, fail)
-        for _ in range(3):
-            assert reconcile().failed == []
-    assert not OutgoingMail.objects.exists()
-    reconcile()
-    deliver()
-    assert [message.subject for message in mail.outbox] == [f"{project.name} needs you"]
