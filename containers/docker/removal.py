@@ -1,19 +1,24 @@
 """Finds and removes what this installation has on the engine. Objects without its id are left alone."""
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 from django.conf import settings
 
+from containers.docker.networks.new_networks import BRIDGE
 from containers.docker.networks.rules_container import run_removal
 from containers.docker_api.building.image_build import CONTEXT_LABEL
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, MissingError, understand_answer
 from containers.errors import EngineRefusedError
-from containers.firewall.iptables import can_set_rules, is_on_this_host, remove_rules
+from containers.firewall.bridge import bridge_name, former_bridge_name, gateway_bridge_name, is_here
+from containers.firewall.iptables import can_set_rules, list_chains, remove_rules, rules_for
+from containers.firewall.rules import BRIDGE_PREFIX, PROGRAMS
 from containers.identity import installation_id
 from containers.outbound.call_limits import time_limit
+from containers.programs import ProgramError
 from containers.vocabulary import INSTALLATION_LABEL
 
 STOP_TIMEOUT = 5
@@ -23,13 +28,19 @@ ONE_WITHIN = 60.0
 """Seconds for the removal of one object."""
 
 
+_BRIDGE = re.compile(rf"{BRIDGE_PREFIX}[0-9a-f]{{8}}")
+
+
 class Belongings(NamedTuple):
-    """Ids by name of each kind, sorted by name. `images` are all that Berth has built, for any installation."""
+    """Ids by name of each kind, sorted by name. `images` are all that Berth has built, for any installation. `bridges`
+    are the interfaces that may have firewall rules, also of networks that are gone.
+    """
 
     containers: dict[str, str]
     networks: dict[str, str]
     volumes: dict[str, str]
     images: dict[str, str]
+    bridges: list[str]
 
 
 def find_belongings(connection: Connection) -> Belongings:
@@ -45,6 +56,7 @@ def find_belongings(connection: Connection) -> Belongings:
             dict(_ours((row["Name"], row["Id"], row) for row in networks)),
             dict(_ours((row["Name"], row["Name"], row) for row in volumes)),
             {name: name for row in images for name in sorted(row["RepoTags"] or []) if name.startswith("berth/")},
+            _bridges(networks),
         )
 
 
@@ -53,6 +65,14 @@ def _ours(rows: Iterator[tuple[str, str, Mapping[str, Any]]]) -> Iterator[tuple[
     for name, identifier, row in sorted(rows, key=lambda each: each[:2]):
         if settings.BERTH_INSTANCE in (row["Labels"] or {}).values():
             yield name, identifier
+
+
+def _bridges(networks: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Returns the interfaces of this installation. Networks of another `BERTH_CONTAINER_NETWORK` have other ones."""
+    ours = (row for row in networks if settings.BERTH_INSTANCE in (row["Labels"] or {}).values())
+    named = [str((row["Options"] or {}).get(f"{BRIDGE}.name", "")) for row in ours]
+    found = [name for name in named if _BRIDGE.fullmatch(name) and name != former_bridge_name()]
+    return sorted({bridge_name(), gateway_bridge_name(), *found})
 
 
 def remove_container(connection: Connection, identifier: str) -> None:
@@ -87,12 +107,23 @@ def remove_image(connection: Connection, name: str) -> bool:
     return True
 
 
-def remove_firewall(connection: Connection) -> None:
-    """Removes the rules, here or through the engine. Call it while the networks exist and no agents are left.
+def remove_firewall(connection: Connection, bridges: Sequence[str]) -> bool:
+    """Removes the rules for these bridges, here or through the engine. Call it when agents and networks are gone.
 
-    Raises `EngineError`.
+    The rules for the former bridge, whose name other installations may share, stay if it still exists. Returns False if
+    nobody could look for rules, because the engine has no image for that. Raises `EngineError`.
     """
-    if can_set_rules() and is_on_this_host():
-        remove_rules()
-    else:
-        run_removal(connection)
+    former = former_bridge_name()
+    unused = [*bridges, *([] if is_here(former) else [former])]
+    if can_set_rules() and _has_rules_here(unused):
+        remove_rules(*unused)
+        return True
+    return run_removal(connection, bridges, unless_here=former)
+
+
+def _has_rules_here(bridges: Iterable[str]) -> bool:
+    try:
+        chains = list_chains(PROGRAMS[4])
+    except ProgramError:
+        return False
+    return any(chain in chains for bridge in bridges for rules in rules_for(bridge) for chain in rules.chains)

@@ -57,6 +57,14 @@ def bridges_to_guard() -> list[str]:
     return [*found, gateway] if passage_of(gateway) else found
 
 
+def bridges_with_rules() -> list[str]:
+    """Returns the interfaces for which this installation may have set rules, even if they are gone.
+
+    The last one is the former interface, whose name other installations may share.
+    """
+    return [bridge_name(), gateway_bridge_name(), former_bridge_name()]
+
+
 def is_here(bridge: str) -> bool:
     """Returns whether this host has the interface."""
     return Path(_INTERFACES, bridge).exists()

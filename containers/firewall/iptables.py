@@ -7,7 +7,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from containers.firewall.bridge import bridges_to_guard, gateway_bridge_name, is_here
+from containers.firewall.bridge import bridges_to_guard, bridges_with_rules, gateway_bridge_name, is_here
 from containers.firewall.bridge_netfilter import show_packets, shows_packets
 from containers.firewall.gateway_openings import passage_of
 from containers.firewall.neighbour_table import make_room
@@ -113,7 +113,7 @@ def remove_rules(*bridges: str) -> None:
 
     A bridge that is closed at boot is closed again.
     """
-    for rules in [rules for bridge in bridges or bridges_to_guard() for rules in rules_for(bridge)]:
+    for rules in [rules for bridge in bridges or bridges_with_rules() for rules in rules_for(bridge)]:
         _unhook(rules.program, CLOSED, rules.opening, "-t", "raw")
         for hook in rules.hooks:
             for parent in hook.parents:

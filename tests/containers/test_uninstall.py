@@ -18,8 +18,9 @@ from django.test import override_settings
 from accounts import clock
 from containers.docker import removal
 from containers.docker_api.client import Connection
-from containers.firewall.bridge import bridges_to_guard
+from containers.firewall.bridge import bridges_with_rules
 from containers.firewall.iptables import can_set_rules, rules_for
+from containers.firewall.rules import PROGRAMS
 from containers.firewall.script import as_removal
 from containers.identity import own_labels
 from containers.vocabulary import INSTALLATION_LABEL, INSTANCE_LABEL
@@ -68,7 +69,8 @@ def names(client: Any) -> set[str]:
 
 
 def rules() -> str:
-    return subprocess.run(["iptables", "-S"], capture_output=True, check=True, text=True).stdout
+    listings = [[program, "-w", "-t", table, "-S"] for program in PROGRAMS.values() for table in ("filter", "raw")]
+    return "".join(subprocess.run(each, capture_output=True, check=True, text=True).stdout for each in listings)
 
 
 @pytest.mark.docker
@@ -98,7 +100,7 @@ def test_uninstall_removes_only_berth_s_objects(docker_under_test: DockerUnderTe
         assert not found.containers | found.networks
         assert f"{name}-data" in found.volumes
         if can_set_rules():
-            assert not any(bridge.upper() in rules() for bridge in bridges_to_guard())
+            assert not any(bridge.upper() in rules() for bridge in bridges_with_rules())
         uninstall("--yes", "--volumes")
         assert not ours & names(client)
         assert kept <= names(client)

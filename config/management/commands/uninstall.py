@@ -13,6 +13,7 @@ from django.db import connection as database
 from accounts import clock
 from config.serving.port import is_taken
 from containers.docker import removal
+from containers.docker_api.building.image_build import FIREWALL
 from containers.docker_api.client import Connection
 from containers.errors import EngineError
 from projects.management.confirmation import confirms
@@ -106,9 +107,13 @@ class Command(BaseCommand):
 
     def _remove_from_engine(self, engine: Connection, found: removal.Belongings, options: Mapping[str, Any]) -> None:
         self._each("Removing", found.containers, lambda each: removal.remove_container(engine, each))
-        if found.networks:
-            removal.remove_firewall(engine)
         self._each("Removing", found.networks, lambda each: removal.remove_network(engine, each))
+        if not removal.remove_firewall(engine, found.bridges):
+            chains = "|".join(bridge.upper() for bridge in found.bridges)
+            self.stdout.write(
+                f"The image {FIREWALL.image} is not on the engine, so that nobody looked for firewall rules. On the "
+                f"engine's host, root sees any that are left with: iptables -S | grep -E '{chains}'"
+            )
         if options["volumes"]:
             self._each("Removing", found.volumes, lambda each: removal.remove_volume(engine, each))
         if options["images"]:

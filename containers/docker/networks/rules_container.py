@@ -5,6 +5,7 @@ capabilities except those to change the network (NET_ADMIN, and NET_RAW for olde
 """
 
 import time
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 from uuid import uuid4
@@ -54,14 +55,19 @@ def set_rules(connection: Connection) -> None:
         _check(run_helper(connection, _CHOOSE + as_script(rules) + listing, network="host"), rules)
 
 
-def run_removal(connection: Connection) -> None:
-    """Removes all our rules. Raises `EngineError`, for example if there is no image for it."""
+def run_removal(connection: Connection, bridges: Iterable[str], *, unless_here: str) -> bool:
+    """Removes the rules for these bridges, and those for `unless_here` if the engine's host has no such interface.
+
+    Returns False if the engine has no image for that. Raises `EngineError`.
+    """
     if inspect_image(connection, FIREWALL.image) is None:
-        message = f"The image {FIREWALL.image} is not on the engine. Run `manage.py firewall --remove` as root there."
-        raise EngineRefusedError(message)
-    rules = [each for bridge in bridges_to_guard() for each in rules_for(bridge, resolvers=[])]
+        return False
+    ours = as_removal(each for bridge in bridges for each in rules_for(bridge, resolvers=[]))
+    shared = as_removal(rules_for(unless_here, resolvers=[]))
+    script = f"{_CHOOSE}{ours}[ -e /sys/class/net/{unless_here} ] || {{\n{shared}}}\n"
     with time_limit(_LIMIT):
-        run_helper(connection, _CHOOSE + as_removal(rules), network="host")
+        run_helper(connection, script, network="host")
+    return True
 
 
 def _check(printed: str, rules: list[RuleSet]) -> None:

@@ -1,0 +1,95 @@
+"""`manage.py uninstall` removes the firewall rules of this installation, and those of no other one."""
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from uuid import uuid4
+
+import pytest
+
+from containers.docker import removal
+from containers.docker.networks import rules_container
+from containers.docker.networks.new_networks import BRIDGE
+from containers.docker_api.client import Connection
+from containers.firewall.bridge import bridge_name, bridges_with_rules, former_bridge_name, gateway_bridge_name
+from containers.firewall.iptables import can_set_rules, rules_for
+from containers.firewall.script import as_removal, as_script
+from containers.identity import own_labels
+from tests.containers.docker_under_test import DockerUnderTest
+from tests.containers.test_uninstall import data, names, own_network, rules, uninstall
+
+__all__ = ["data", "own_network"]
+
+pytestmark = [pytest.mark.one_database, pytest.mark.django_db]
+
+
+@contextmanager
+def rules_of(*bridges: str) -> Iterator[None]:
+    """Sets the rules of these bridges on this host, whether it has the bridges or not."""
+    families = [family for bridge in bridges for family in rules_for(bridge, resolvers=[])]
+    subprocess.run(["/bin/sh"], input=as_script(families), text=True, check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["/bin/sh"], input=as_removal(families), text=True, check=True)
+
+
+@contextmanager
+def interface(name: str) -> Iterator[None]:
+    subprocess.run(["ip", "link", "add", name, "type", "bridge"], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["ip", "link", "delete", name], check=True)
+
+
+@pytest.mark.docker
+@pytest.mark.usefixtures("own_network", "docker_under_test")
+@pytest.mark.skipif(not can_set_rules(), reason="takes root and iptables")
+@pytest.mark.parametrize("is_here", [True, False], ids=["here", "through the engine"])
+def test_uninstall_removes_the_rules_of_networks_that_are_gone(monkeypatch: pytest.MonkeyPatch, is_here: bool) -> None:
+    """Those of the gateway's network too, whose address only a running Berth knows."""
+    monkeypatch.setattr(removal, "can_set_rules", lambda: is_here)
+    another = f"berth-{uuid4().hex[:8]}"
+    with rules_of(bridge_name(), gateway_bridge_name(), former_bridge_name(), another):
+        assert "Berth has been removed" in uninstall("--yes")
+        left = rules().lower()
+    assert another in left
+    assert not [bridge for bridge in bridges_with_rules() if bridge in left]
+
+
+@pytest.mark.docker
+@pytest.mark.usefixtures("own_network", "docker_under_test")
+@pytest.mark.skipif(not can_set_rules(), reason="takes root and iptables")
+@pytest.mark.parametrize("is_here", [True, False], ids=["here", "through the engine"])
+def test_the_rules_of_a_former_bridge_in_use_stay(monkeypatch: pytest.MonkeyPatch, is_here: bool) -> None:
+    """Its name is the same for all installations with the same settings, so that it may be another one's."""
+    monkeypatch.setattr(removal, "can_set_rules", lambda: is_here)
+    former = former_bridge_name()
+    with interface(former), rules_of(bridge_name(), former):
+        before = [line for line in rules().splitlines() if former in line.lower()]
+        uninstall("--yes")
+        left = rules().splitlines()
+    assert [line for line in left if former in line.lower()] == before
+    assert bridge_name() not in "".join(left).lower()
+
+
+@pytest.mark.docker
+@pytest.mark.usefixtures("own_network")
+def test_uninstall_removes_the_rules_of_a_network_of_former_settings(docker_under_test: DockerUnderTest) -> None:
+    bridge = f"berth-{uuid4().hex[:8]}"
+    name = f"{docker_under_test.name}-former"
+    docker_under_test.client.create_network(name, labels=own_labels(), options={f"{BRIDGE}.name": bridge})
+    assert bridge in removal.find_belongings(Connection()).bridges
+    uninstall("--yes")
+    assert name not in names(docker_under_test.client)
+
+
+@pytest.mark.docker
+@pytest.mark.usefixtures("own_network", "docker_under_test")
+def test_uninstall_says_how_to_find_rules_that_it_could_not_look_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(removal, "can_set_rules", lambda: False)
+    monkeypatch.setattr(rules_container, "inspect_image", lambda *_: None)
+    said = uninstall("--yes", "--data")
+    assert "nobody looked for firewall rules" in said
+    assert all(bridge.upper() in said for bridge in (bridge_name(), gateway_bridge_name()))
