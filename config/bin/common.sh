@@ -95,8 +95,37 @@ export_own_settings() {
 
 # -- Python -----------------------------------------------------------------------------------------------------------
 
-# make_environment [OPTION]... brings .venv up to date with uv.lock; options go to `uv sync`.
+# make_environment [OPTION]... brings .venv up to date with uv.lock; options go to `uv sync`. It writes only if something
+# is missing, and only one command does so at a time: it locks the checkout, without a file. What it runs holds the lock,
+# too, and ends if this shell is killed or soon afterwards; nothing that runs on has it.
 make_environment() {
+    local lock
+    ! is_synced "$@" || return 0
+    exec {lock}<.
+    wait_for_lock "$lock"
+    is_synced "$@" || complete_environment "$@"
+    exec {lock}<&-
+}
+
+# wait_for_lock DESCRIPTOR waits until no other command has the lock, and takes it.
+wait_for_lock() {
+    is_locked "$1" || return 0
+    say "Another command installs what this checkout needs. This one waits for it."
+    while is_locked "$1"; do sleep 0.2; done
+}
+
+# is_locked DESCRIPTOR succeeds if another command has the lock, and otherwise takes it. Any other code than 1 says that
+# there are no locks here.
+is_locked() {
+    local code=0
+    flock -n "$1" 2>/dev/null || code=$?
+    ((code == 1))
+}
+
+complete_environment() {
+    local place=.venv
+    [[ -e $place ]] || place=.
+    [[ -w $place ]] || fail "What Berth needs is not installed or not up to date, and $PWD cannot be written. Run this as its owner, where it can be."
     if [[ ! -x .venv/bin/python ]]; then
         local python
         python=$(find_python)
@@ -124,15 +153,18 @@ make_environment() {
 }
 
 # is_synced [OPTION]... succeeds if make_environment has run with these options and no package was installed or removed
-# since. It looks at the packages of the current interpreter, because the distribution may have upgraded Python.
+# since, also by a command that was interrupted. It looks at the packages of the current interpreter, because the distribution may have upgraded Python.
 is_synced() {
     local version packages
-    [[ -x .venv/bin/python && -f .venv/synced ]] || return 1
+    [[ -x .venv/bin/python && -f .venv/synced && ! -e .venv/syncing ]] || return 1
     version=$(.venv/bin/python -V 2>/dev/null) || return 1
     version=${version#Python }
     packages=.venv/lib/python${version%.*}/site-packages
     [[ -d $packages && .venv/synced -nt $packages && $(<.venv/synced) == "$(describe_environment "$@")" ]]
 }
+
+# require_environment ends a command that needs the environment but does not make it.
+require_environment() { [[ -x .venv/bin/python ]] || fail "Run \`make run\` once first. It installs what Berth needs."; }
 
 # describe_environment prints everything that the environment depends on, in one line.
 describe_environment() {
