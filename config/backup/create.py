@@ -37,14 +37,17 @@ class _Copied:
     tables: list[Table] = field(default_factory=list)
 
 
-def make_backup(path: Path, *, with_memory: bool = False, report: Report = lambda _: None) -> Manifest:
+def make_backup(
+    path: Path, *, with_memory: bool = False, for_owner: bool = False, report: Report = lambda _: None
+) -> Manifest:
     """Writes the archive, and returns its manifest. Raises `BackupError`, and then leaves no new file.
 
+    With `for_owner` the archive belongs to the owner of its directory, even if root runs this.
     All rows are from one moment. The memory of each agent is from a later moment of its own.
     """
     _require_replaceable(path)
     _prepare()
-    with whole_file(path) as file:
+    with whole_file(path, for_owner=for_owner) as file:
         writer = ArchiveWriter(file, moment=time.time())
         try:
             with copies().snapshot(connection):

@@ -9,7 +9,7 @@ from django.db import DatabaseError
 from config.backup.create import make_backup
 from config.backup.keys import write_key_file
 from config.backup.summary import count_kinds
-from config.backup.whole_files import remove_drafts
+from config.backup.whole_files import give_to_owner, remove_drafts
 from projects.services.alerts.service_health import note_backup
 
 
@@ -27,7 +27,8 @@ class Command(BaseCommand):
         parser.add_argument("--with-memory", action="store_true", help="include the agents' memories (/data)")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        archive: Path = (options["archive"] or _default_path()).absolute()
+        is_own = options["archive"] is None
+        archive: Path = (_default_path() if is_own else options["archive"]).absolute()
         keys: Path | None = options["with_keys"]
         if keys is not None:
             if keys.absolute().resolve() == archive.resolve():
@@ -36,7 +37,8 @@ class Command(BaseCommand):
                 )
             write_key_file(keys.absolute())
             self.stdout.write(f"The keys are in {keys}. Keep them away from the archive, because they decrypt it.")
-        manifest = make_backup(archive, with_memory=options["with_memory"], report=self.stdout.write)
+        memory = options["with_memory"]
+        manifest = make_backup(archive, with_memory=memory, for_owner=is_own, report=self.stdout.write)
         self._note(manifest.made_at)
         size = archive.stat().st_size
         done = f"Wrote {archive} ({size / 1024 / 1024:.1f} MiB): {count_kinds(manifest)}."
@@ -57,7 +59,10 @@ class Command(BaseCommand):
 def _default_path() -> Path:
     folder = Path(settings.BERTH_DATA_DIR) / "backups"
     try:
+        is_new = not folder.exists()
         folder.mkdir(mode=0o700, exist_ok=True)
+        if is_new:
+            give_to_owner(folder, folder.parent)
     except OSError as error:
         raise CommandError(f"{folder} cannot be created ({error.strerror}). Name a file to write to.") from None
     remove_drafts(folder, "berth-*.tar")
