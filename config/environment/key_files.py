@@ -25,8 +25,9 @@ LONGEST_SHOWN = 200
 def private_directory(path: Path) -> Path:
     """Returns the directory. Creates it with mode 0700 if it is missing, and closes it if it is open to others.
 
-    If it holds files and none of ours, or belongs to another user who lets everyone in, it is left alone, and the start
-    ends with a sentence that says so. Another user may give a group access, and decides who is in it.
+    If it holds files and none of ours, belongs to another user who lets everyone in, or has the sticky bit like /tmp,
+    it is left alone, and the start ends with a sentence that says so. Another user may give a group access, and decides
+    who is in it.
     """
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -50,7 +51,7 @@ def _close(path: Path) -> None:
     if is_anothers and not mode & 0o007:
         return
     is_ours = not any(path.iterdir()) or any(any(path.glob(name)) for name in _OURS)
-    if not is_ours or mode & stat.S_ISVTX:
+    if not is_ours:
         message = (
             f"BERTH_DATA_DIR ({path}) is open to other users and holds files that are not Berth's. Choose a directory "
             f"of its own, or close it: chmod 700 {path}"
@@ -60,6 +61,12 @@ def _close(path: Path) -> None:
         message = (
             f"BERTH_DATA_DIR ({path}) belongs to another user and is open to everybody. Choose a directory of its own, "
             f"or have its owner or root close it: chmod o= {path}"
+        )
+        raise ImproperlyConfigured(message)
+    if mode & stat.S_ISVTX:
+        message = (
+            f"BERTH_DATA_DIR ({path}) is a shared directory like /tmp: open to other users, and with the sticky bit. "
+            f"Choose a directory of its own, or close it: chmod 700 {path}"
         )
         raise ImproperlyConfigured(message)
     path.chmod(mode & 0o770 if is_anothers else 0o700)

@@ -63,6 +63,19 @@ def test_a_directory_of_others_is_refused_and_stays_open(tmp_path: Path, open_to
     assert tmp_path.stat().st_mode & 0o7777 == open_to
 
 
+@pytest.mark.parametrize("content", [None, "berth.sqlite3", "secret_key.key"])
+def test_a_shared_directory_is_refused_for_what_it_is_and_stays_open(tmp_path: Path, content: str | None) -> None:
+    """A new tmpfs, for example, whose sentence named files of others although it was empty."""
+    if content:
+        (tmp_path / content).touch()
+    tmp_path.chmod(0o1777)
+    with pytest.raises(ImproperlyConfigured, match="Choose a directory of its own, or close it") as raised:
+        private_directory(tmp_path)
+    assert "with the sticky bit" in str(raised.value)
+    assert "files that are not Berth's" not in str(raised.value)
+    assert tmp_path.stat().st_mode & 0o7777 == 0o1777
+
+
 NOT_ROOT, SOMEBODY = 10_123, 10_124
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives directories away")
 
