@@ -6,13 +6,21 @@ It never uses a shell, and never passes anything that a user of the service type
 import os
 import shutil
 import subprocess  # nosec B404 - the purpose of this module
+from collections.abc import Sequence
 from typing import IO, NoReturn
 
 _ADMIN_PATH = "/usr/sbin:/sbin"
 
 
 class ProgramError(Exception):
-    """A program failed. The message is a sentence that ends with the last line of its error output."""
+    """A program failed. The message is a sentence that ends with the last line of its error output.
+
+    `lines` is all of that output.
+    """
+
+    def __init__(self, message: str, lines: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.lines = lines
 
 
 def find_program(name: str) -> str | None:
@@ -61,5 +69,5 @@ def run_program(
     if done.returncode:
         errors = done.stderr.decode(errors="replace").strip().splitlines()
         message = f"{name} failed with status {done.returncode}: {errors[-1] if errors else 'it said nothing'}"
-        raise ProgramError(message)
+        raise ProgramError(message, errors)
     return (done.stdout or b"").decode(errors="replace")

@@ -20,6 +20,7 @@ _SOURCES = (
     f"deb {_MIRROR} trixie-updates main",
     "deb http://deb.debian.org/debian-security trixie-security main",
 )
+_ERROR = "E: "
 _EXCLUDED_PATHS = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/locale/*", "/usr/share/info/*")
 
 
@@ -70,6 +71,12 @@ def _require_mmdebstrap() -> None:
         raise NoBaseImageError(message)
 
 
+def _explain(error: ProgramError) -> str:
+    """Returns the first error that the program told, which is the cause of the others. They only say what it ended."""
+    first = next((line for line in error.lines if line.startswith(_ERROR)), "")
+    return f"{first.removeprefix(_ERROR)} ({error})" if first else str(error)
+
+
 def _make_from_debian(connection: Connection) -> None:
     options = [f"--dpkgopt=path-exclude={path}" for path in _EXCLUDED_PATHS]
     packages = "python3,python3-venv,ca-certificates"
@@ -80,7 +87,7 @@ def _make_from_debian(connection: Connection) -> None:
                 seconds=_BOOTSTRAP_LIMIT, output=root,
             )  # fmt: skip
         except ProgramError as error:
-            message = f"The base image could not be made: {error}"
+            message = f"The base image could not be made: {_explain(error)}"
             raise EngineRefusedError(message) from error
         root.seek(0)
         repository, _, tag = DEBIAN_BASE.partition(":")
