@@ -24,6 +24,11 @@ CLOSED = "The container engine's socket is closed to Berth: somebody changed the
 TOO_LARGE = "The container engine gave an answer that is too large."
 FAILED = "The container engine failed"
 FULL = "The container engine's disk is full: no space left on device. The staff have to make room."
+NO_ADDRESSES = (
+    "The container engine has no addresses left for another network. The staff have to remove unused networks (docker "
+    "network prune) or give the engine more addresses (default-address-pools in /etc/docker/daemon.json)."
+)
+_NO_POOL = ("non-overlapping IPv4 address pool", "predefined address pools have been fully subnetted")
 STATE_MISSING = (
     "What the agent keeps is missing on the engine's disk, where somebody has removed it, or cannot be read. Clear the "
     "agent's memory or have the staff restore it, and start the agent again."
@@ -140,8 +145,13 @@ def _sentence(error: BaseException) -> str:
 
 
 def _from_answer(error: docker.errors.APIError) -> EngineError:
-    status = error.status_code or 500
     explanation = _clean(str(error.explanation or ""))
+    if any(said in explanation for said in _NO_POOL):  # with a 404, 500 or 400, depending on the engine's version
+        return EngineRefusedError(NO_ADDRESSES)
+    return _from_status(error, error.status_code or 500, explanation)
+
+
+def _from_status(error: docker.errors.APIError, status: int, explanation: str) -> EngineError:
     if isinstance(error, docker.errors.ImageNotFound):
         return ImageMissingError(f"The image is not on the container engine: {explanation}")
     if status == 404:

@@ -39,6 +39,22 @@ def test_answers_become_our_errors(error: Exception, ours: type[EngineError]) ->
     assert type(caught.value) is ours
 
 
+@pytest.mark.parametrize("status", [400, 404, 500])
+@pytest.mark.parametrize(
+    "said",
+    [
+        "could not find an available, non-overlapping IPv4 address pool among the defaults to assign to the network",
+        "all predefined address pools have been fully subnetted",
+        "failed to create network berth: all predefined address pools have been fully subnetted",
+    ],
+)
+def test_an_engine_without_free_addresses_is_told_with_what_to_do(status: int, said: str) -> None:
+    """Old engines answer 404, which became “does not have it”."""
+    with pytest.raises(EngineError, match=r"docker network prune.*default-address-pools") as caught, translate_errors():
+        raise api_error(status, said, docker.errors.NotFound if status == 404 else docker.errors.APIError)
+    assert type(caught.value) is EngineRefusedError
+
+
 def exceptions_of(module: Any) -> list[type[Exception]]:
     found = [each for _, each in python.getmembers(module, python.isclass)]
     return [each for each in found if issubclass(each, Exception) and not issubclass(each, Warning)]
