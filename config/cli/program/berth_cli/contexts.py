@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 from berth_cli.addresses import read_address
 from berth_cli.errors import CommandError, UsageError
 from berth_cli.private_files import explain, locked, make_private_folder, settings_folder, write_whole
+from berth_cli.terminal import print_err
 
 FILE = "contexts.json"
 
@@ -133,4 +133,4 @@ def _read_context(name: str, stored: dict[str, Any]) -> Context:
 def _close_to_others(path: Path) -> None:
     if os.name != "nt" and path.stat().st_mode & 0o077:
         path.chmod(0o600)
-        sys.stderr.write(f"berth: other users could read {path}. Now they cannot; create new keys.\n")
+        print_err(f"berth: other users could read {path}. Now they cannot; create new keys.")

@@ -12,7 +12,7 @@ from uuid import uuid4
 from berth_cli.api import Api, Document
 from berth_cli.control import finish
 from berth_cli.documents import as_object, as_rows, seconds_between, text, value
-from berth_cli.errors import UsageError
+from berth_cli.errors import RefusedError, UsageError
 from berth_cli.output import Output
 from berth_cli.private_files import read_secret, read_text
 from berth_cli.projects import find_project, path_of
@@ -40,7 +40,11 @@ def deploy(options: argparse.Namespace, api: Api, out: Output) -> int:
     out.goes_on = "The deploy may continue anyway. `berth list` shows it."
     out.progress("Checking the credentials and creating the container …")
     began = time.monotonic()
-    document = api.call("POST", "projects", body, once_by=str(uuid4()))
+    try:
+        document = api.call("POST", "projects", body, once_by=str(uuid4()))
+    except RefusedError as error:
+        _name_options(error, body)
+        raise
     project_id = text(as_object(document.content), "id")
     out.goes_on = f"The deploy continues. `berth status {project_id}` shows its progress."
     _tell_made(document, took=time.monotonic() - began, out=out)
@@ -85,6 +89,16 @@ def _gather(options: argparse.Namespace, api: Api, *, asks: bool) -> dict[str, A
         if field not in body and value(kind, needed):
             body[field] = ask_secret(question, option=f"--{option.replace('_', '-')} FILE").strip()
     return body
+
+
+def _name_options(error: RefusedError, body: dict[str, Any]) -> None:
+    """Adds to the sentence how secrets are given that are missing. The API knows only the names of its fields."""
+    errors = error.problem.get("errors")
+    refused = {text(each, "field") for each in errors} if isinstance(errors, list) else set()
+    missing = [each for each in SECRETS if each[0] in refused and each[0] not in body]
+    ways = [f"--{option.replace('_', '-')} FILE (or {variable})" for _, option, variable, *_ in missing]
+    if ways:
+        error.args = (f"{error} Use {' and '.join(ways)}.",)
 
 
 def _fields(options: argparse.Namespace, *, from_environment: bool) -> dict[str, Any]:

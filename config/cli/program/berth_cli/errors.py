@@ -38,5 +38,9 @@ class UsageError(CommandError):
     code = USAGE
 
 
+class OutputError(CommandError):
+    """Standard output cannot be written. What the command does is done."""
+
+
 class UnsettledError(CommandError):
     code = UNSETTLED

@@ -14,7 +14,7 @@ from berth_cli.contexts import Context, Contexts, change_contexts
 from berth_cli.documents import as_object, as_rows, moment, text
 from berth_cli.errors import CommandError, UsageError
 from berth_cli.output import Output
-from berth_cli.sign_in import days_of, session
+from berth_cli.sign_in import days_of, revoke_key, session
 from berth_cli.tables import write_ago, write_table
 from berth_cli.terminal import print_err, print_out
 
@@ -45,9 +45,10 @@ def _list(_options: argparse.Namespace, context: Context, api: Api, out: Output)
 
 
 def _make(options: argparse.Namespace, _context: Context, api: Api, out: Output) -> None:
+    out.goes_on = "The key may exist anyway. `berth keys list` shows it."
     wanted = {"name": options.name, "scope": options.scope, "expires_in_days": days_of(options)}
     document = api.call("POST", "auth/keys", wanted)
-    _show_key(document, out)
+    _show_key(document, api, out)
     out.progress("It is shown only this once.")
 
 
@@ -60,14 +61,14 @@ def _rotate(options: argparse.Namespace, context: Context, api: Api, out: Output
         try:
             change_contexts(lambda contexts: _renew(contexts, context, content))
         except (CommandError, KeyboardInterrupt):
-            _show_key(document, out)
+            _show_key(document, api, out)
             print_err(
                 "The new key could not be saved, and is shown this once. The old one works for at most another day."
             )
             raise
         out.line("This context has a new key. The old one works for at most another day.")
         return
-    _show_key(document, out)
+    _show_key(document, api, out)
     out.progress("It is shown only this once. The old one works for at most another day.")
 
 
@@ -80,10 +81,18 @@ def _renew(contexts: Contexts, context: Context, content: dict[str, Any]) -> Con
     return replace(contexts, known={**contexts.known, context.name: renewed})
 
 
-def _show_key(document: Document, out: Output) -> None:
-    out.show(document, [])
-    if not out.as_json:
-        print_out(text(as_object(document.content), "key"))
+def _show_key(document: Document, api: Api, out: Output) -> None:
+    """Shows the new key. Revokes it if it cannot be shown, because nobody has it."""
+    content = as_object(document.content)
+    try:
+        out.show(document, [])
+        if not out.as_json:
+            print_out(text(content, "key"))
+    except (CommandError, OSError, KeyboardInterrupt):
+        out.goes_on = ""
+        if revoke_key(api, text(content, "id"), why_kept="The new key, which could not be shown,"):
+            print_err("berth: The new key could not be shown, and has been revoked.")
+        raise
 
 
 def _revoke(options: argparse.Namespace, _context: Context, api: Api, out: Output) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import errno
 import os
 import sys
 from contextlib import suppress
@@ -11,9 +10,9 @@ from importlib import import_module
 from typing import Any
 
 from berth_cli.arguments import check_texts, make_parser
-from berth_cli.errors import BROKEN_PIPE, INTERRUPTED, REFUSED, CommandError
+from berth_cli.errors import BROKEN_PIPE, INTERRUPTED, REFUSED, CommandError, OutputError
 from berth_cli.output import Output
-from berth_cli.terminal import prepare_streams, print_err
+from berth_cli.terminal import flush_out, is_closed_pipe, prepare_streams, print_err
 
 ALONE = {"login": "sign_in.log_in", "context": "contexts_command.contexts", "completion": "completion.write_script"}
 """Commands that need no installation.
@@ -45,17 +44,15 @@ def run(arguments: list[str] | None = None) -> int:
     out = Output(as_json=False)
     try:
         prepare_streams()
-        code = _begin(sys.argv[1:] if arguments is None else arguments, out)
-        sys.stdout.flush()
+        code = _begin_or_explain(sys.argv[1:] if arguments is None else arguments, out)
+        flush_out()
     except KeyboardInterrupt:
         print_err(f"\nInterrupted. {out.goes_on}".rstrip())
         code = INTERRUPTED
     except CommandError as error:
         code = _end(out, error)
-    except BrokenPipeError:
-        code = _end_pipe()
     except OSError as error:
-        if _is_closed_pipe(error):
+        if is_closed_pipe(error):
             return _end_pipe()
         print_err(f"berth: {error.strerror or error}.")
         code = REFUSED
@@ -63,6 +60,14 @@ def run(arguments: list[str] | None = None) -> int:
         print_err(f"berth: this program failed ({type(error).__name__}: {error}). Please report it.")
         code = REFUSED
     return code
+
+
+def _begin_or_explain(words: list[str], out: Output) -> int:
+    """The parser ends the program after a help, a version or wrong usage."""
+    try:
+        return _begin(words, out)
+    except SystemExit as ended:
+        return int(ended.code or 0)
 
 
 def _begin(words: list[str], out: Output) -> int:
@@ -98,18 +103,15 @@ def _find(named: str) -> Any:
 def _end(out: Output, error: CommandError) -> int:
     try:
         out.refuse(error)
-    except BrokenPipeError:
+    except (OutputError, BrokenPipeError):
+        _end_pipe()
+    if isinstance(error, OutputError):
         _end_pipe()
     return error.code
 
 
-def _is_closed_pipe(error: OSError) -> bool:
-    """Windows has no other error for it. An error about a file contains the name of that file."""
-    return os.name == "nt" and error.errno == errno.EINVAL and error.filename is None
-
-
 def _end_pipe() -> int:
-    """Nobody reads the output any more, and Python would complain about that again at its end."""
+    """Nothing reads or takes the output any more, and Python would complain about that again at its end."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return BROKEN_PIPE

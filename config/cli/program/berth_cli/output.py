@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from berth_cli.api import Document
 from berth_cli.errors import CommandError
-from berth_cli.terminal import print_err, print_out
+from berth_cli.terminal import flush_out, print_err, print_out, write_out
 
 
 @dataclass
@@ -24,13 +23,12 @@ class Output:
             self.verbatim(document.raw)
         else:
             for line in lines:
-                sys.stdout.write(f"{line}\n")
+                write_out(f"{line}\n")
 
     def verbatim(self, content: bytes) -> None:
         if content:
-            sys.stdout.flush()
-            sys.stdout.buffer.write(content.rstrip(b"\n") + b"\n")
-            sys.stdout.buffer.flush()
+            write_out(content.rstrip(b"\n") + b"\n")
+            flush_out()
 
     def line(self, line: str) -> None:
         """Writes a line for people, which programs do not need."""

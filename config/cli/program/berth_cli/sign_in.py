@@ -29,7 +29,8 @@ def log_in(options: argparse.Namespace, out: Output) -> int:
     former = read_contexts()
     named = options.context or os.environ.get("BERTH_CONTEXT", "")
     url = options.url or getattr(former.known.get(named or former.current), "url", "")
-    url = read_address(url or ask("Address of the installation", option="it"), allows_http=options.insecure_http)
+    url = url or ask("Address of the installation", option="`berth login URL`")
+    url = read_address(url, allows_http=options.insecure_http)
     name = named or name_of(url)
     known = former.known.get(name)
     same = known if known and known.url == url else None
@@ -124,10 +125,10 @@ def _make_key(options: argparse.Namespace, context: Context, *, email: str) -> C
         try:
             former = change_contexts(lambda contexts: contexts.with_one(context)).known.get(context.name)
         except (CommandError, KeyboardInterrupt):
-            _revoke(api, context.key_id, why_kept="The new key, which could not be saved,")
+            revoke_key(api, context.key_id, why_kept="The new key, which could not be saved,")
             raise
         if former and former.key_id and (former.url, former.email) == (context.url, email):
-            _revoke(api, former.key_id, why_kept="The former key of this machine")
+            revoke_key(api, former.key_id, why_kept="The former key of this machine")
         elif former:
             _tell_goes_on(former, context)
     finally:
@@ -170,10 +171,14 @@ def _tell_goes_on(former: Context, context: Context) -> None:
     print_err(f"The key that this machine had for {former.email}{at} works until they revoke it.")
 
 
-def _revoke(api: Api, key_id: str, *, why_kept: str) -> None:
-    """Revokes a key. A key that is already gone counts as revoked. If it cannot be revoked, the user is told."""
+def revoke_key(api: Api, key_id: str, *, why_kept: str) -> bool:
+    """Revokes a key, and returns whether it did. A key that is already gone counts as revoked. If it cannot be revoked,
+    the user is told.
+    """
     try:
         api.call("DELETE", f"auth/keys/{key_id}")
     except CommandError as error:
         if not (isinstance(error, RefusedError) and error.status == 404):
             print_err(f"berth: {why_kept} still works: {error} Revoke it on the settings page.")
+            return False
+    return True

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import getpass
+import io
 import os
 import shutil
 import sys
 import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from berth_cli.errors import UsageError
+from berth_cli.errors import OutputError, UsageError
 
 GREEN, YELLOW, RED, DIM = "32", "33", "31", "2"
 
@@ -16,7 +20,16 @@ _LINE_ENDS = {"\n", "\t"}
 
 
 def prepare_streams() -> None:
-    """Prevents errors for characters that the terminal's encoding cannot show."""
+    """Prevents errors for characters that the terminal's encoding cannot show, and for streams that are closed.
+
+    Raises `UsageError` if standard output is closed: what the command does would be done, and nobody would know.
+    """
+    if sys.stdin is None:
+        sys.stdin = io.StringIO()
+    if sys.stderr is None:
+        sys.stderr = io.StringIO()
+    if sys.stdout is None:
+        raise UsageError("Standard output is closed, so nothing was done. Open it, or send it to /dev/null.")
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
@@ -31,14 +44,52 @@ def prepare_streams() -> None:
 
 def print_out(line: str) -> None:
     """Writes an answer to standard output."""
-    sys.stdout.write(f"{printable(line) if sys.stdout.isatty() else line}\n")
-    sys.stdout.flush()
+    write_out(f"{printable(line) if sys.stdout.isatty() else line}\n")
+    flush_out()
+
+
+def write_out(content: str | bytes) -> None:
+    """Writes to standard output, which may stay in memory until `flush_out`. Raises `OutputError`."""
+    with _telling_failure():
+        if isinstance(content, str):
+            sys.stdout.write(content)
+        else:
+            sys.stdout.flush()
+            sys.stdout.buffer.write(content)
+
+
+def flush_out() -> None:
+    """Raises `OutputError`."""
+    with _telling_failure():
+        sys.stdout.flush()
+
+
+@contextmanager
+def _telling_failure() -> Iterator[None]:
+    """Turns an error into an `OutputError`, for example of a full disk, but not that nobody reads any more."""
+    try:
+        yield
+    except OSError as error:
+        if is_closed_pipe(error):
+            raise
+        raise OutputError(
+            f"The output cannot be written ({error.strerror or error}). The command itself has been carried out."
+        ) from None
+
+
+def is_closed_pipe(error: OSError) -> bool:
+    """Windows has no error of its own for it. An error about a file contains the name of that file."""
+    is_of_windows = os.name == "nt" and error.errno == errno.EINVAL and error.filename is None
+    return is_of_windows or isinstance(error, BrokenPipeError)
 
 
 def print_err(line: str) -> None:
-    """Writes progress or an error to standard error."""
-    sys.stderr.write(f"{printable(line)}\n")
-    sys.stderr.flush()
+    """Writes progress or an error to standard error. The command continues even if nobody can read it."""
+    try:
+        sys.stderr.write(f"{printable(line)}\n")
+        sys.stderr.flush()
+    except OSError:
+        sys.stderr = io.StringIO()  # at its end Python would try again to write the line, and change the exit code
 
 
 def printable(line: str) -> str:
