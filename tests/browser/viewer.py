@@ -42,6 +42,11 @@ CUT_OFF = """() => [...document.querySelectorAll('body *')]
 """In the admin, whose lists have to show all of their columns on a wide screen."""
 
 OPEN = "document.querySelectorAll('details').forEach(each => { each.open = true; })"
+SENT_TWICE = """() => [...document.querySelectorAll('form[method=post]:not([hx-post], [data-again], #try form)')]
+  .filter(form => [1, 2].every(() => form.dispatchEvent(new SubmitEvent('submit', {bubbles: true, cancelable: true}))))
+  .map(form => `can be sent twice: ${form.outerHTML.slice(0, 160)}`)"""
+"""Forms that the page sends again while their answer is pending."""
+
 STICKS_OUT = "document.documentElement.scrollWidth - innerWidth"
 
 
@@ -73,6 +78,7 @@ class Viewer:
         self._page.evaluate(OPEN)
         for width, scheme, rules in LOOKS:
             self._look(seen, width, scheme, rules)
+        self.faults += [f"{seen.name}: {form}" for form in self._page.evaluate(SENT_TWICE)]
         self.faults += [f"{seen.name}: {text}" for text in self._complaints if "Failed to load resource" not in text]
         self._complaints.clear()
         if not seen.tells_call:
