@@ -22,7 +22,7 @@ def make_key(request: SignedInRequest) -> HttpResponse:
     """Shows the key without a redirect, which would have to store the key until the next request."""
     form = NewKeyForm(request.POST)
     if not form.is_valid():
-        return show_settings_page(request, key_form=form)
+        return show_settings_page(request, form)
     try:
         row, key = issue_api_key(
             user=request.user,
@@ -37,7 +37,7 @@ def make_key(request: SignedInRequest) -> HttpResponse:
         return redirect("accounts:settings")
     except KeyLimitReachedError as error:
         form.add_error(None, str(error))
-        return show_settings_page(request, key_form=form)
+        return show_settings_page(request, form)
     return show_settings_page(request, new_key=key, new_row=row)
 
 

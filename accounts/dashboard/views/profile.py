@@ -22,7 +22,7 @@ from accounts.services.profile import rename
 def change_profile(request: SignedInRequest) -> HttpResponse:
     form = ProfileForm(request.user, request.POST)
     if not form.is_valid():
-        return show_settings_page(request, profile_form=form)
+        return show_settings_page(request, form)
     rename(user=request.user, name=form.cleaned_data["name"])
     messages.success(request, "Your name is saved.")
     return redirect("accounts:settings")

@@ -111,7 +111,7 @@ def show_settings(request: SignedInRequest) -> HttpResponse:
 def change_own_password(request: SignedInRequest) -> HttpResponse:
     form = ChangePasswordForm(request.user, client_address(request), request.POST)
     if not form.is_valid() or not form.save(request.session):
-        return show_settings_page(request, password_form=form)
+        return show_settings_page(request, form)
     keep_session(request)
     messages.success(request, "Your password is changed. All other sessions are signed out.")
     return redirect("accounts:settings")

@@ -115,5 +115,5 @@ def _page(
         log = AlertDelivery.objects.filter(channel=channel) if channel else AlertDelivery.objects.none()
         log = log if request.user.is_staff else log.exclude(kind=AlertKind.SERVICE)
         ways[way.value] = {"way": way, "channel": channel, "form": form, "log": log[:LOG]}
-    page = {"ways": ways, "secret": secret, "sends_mail": settings.BERTH_SENDS_MAIL}
+    page = {"form": bound, "ways": ways, "secret": secret, "sends_mail": settings.BERTH_SENDS_MAIL}
     return render(request, "projects/alerts.html", page, status=status)
