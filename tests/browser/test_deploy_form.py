@@ -2,14 +2,15 @@
 
 import re
 
+import pytest
 from django.contrib.sessions.models import Session
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Page, Response, Route, expect
 
 from accounts.models import User
 from containers.vocabulary import Health
 from projects.models import Project
 from tests.browser.project_pages import deploy_named, fill_in, let_pass
-from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
+from tests.canaries import CANARY_API_KEY, CANARY_PASSWORD, CANARY_TELEGRAM_TOKEN
 from tests.fakes.engine import MemoryEngine
 
 
@@ -84,6 +85,54 @@ def test_an_unanswered_deploy_loses_no_input(home: Page, complaints: list[str]) 
     complaints.clear()
     home.get_by_role("button", name="Deploy").click()
     expect(home.get_by_role("heading", name="Harbour pilot")).to_be_visible()
+
+
+@pytest.mark.parametrize("button", ["Deploy", "Check"])
+def test_after_a_sign_in_in_another_tab_the_form_works(home: Page, complaints: list[str], button: str) -> None:
+    """The browser's CSRF token is then another than that of the form."""
+    fill_in(home)
+    expect(home.locator("#key-hint")).to_contain_text("A key of openai")
+    expect(home.locator("#bot-hint")).to_contain_text("bot 987654321")
+    Session.objects.all().delete()
+    home.get_by_role("button", name=button).click()
+    trouble = home.get_by_role("alert")
+    expect(trouble).to_contain_text("Nothing that you typed is lost")
+    with home.expect_popup() as opened:
+        trouble.get_by_role("link", name="sign in in another tab").click()
+    opened.value.get_by_label("Email").fill(User.objects.get().email)
+    opened.value.get_by_label("Password").fill(CANARY_PASSWORD)
+    opened.value.get_by_role("button", name="Sign in").click()
+    expect(opened.value.get_by_role("button", name="Sign out", exact=True)).to_be_visible()
+    home.get_by_role("button", name=button).click()
+    if button == "Deploy":
+        expect(home.get_by_role("heading", name="Harbour pilot")).to_be_visible()
+    else:
+        expect(home.locator("#check-result")).to_contain_text("Everything is fine")
+        expect(trouble).to_be_hidden()
+    complaints.clear()
+
+
+@pytest.mark.parametrize("status", [403, 500])
+def test_a_form_that_stays_refused_is_sent_twice_at_most(home: Page, complaints: list[str], status: int) -> None:
+    """It is so each time that somebody presses the button."""
+    fill_in(home)
+    times = 2 if status == 403 else 1
+    sent: list[Route] = []
+
+    def refuse(route: Route) -> None:
+        sent.append(route)
+        route.fulfill(status=status, body="The form has expired.")
+
+    def is_last(answer: Response) -> bool:
+        return answer.status == status and len(sent) % times == 0
+
+    home.route("**/projects/new/check", refuse)
+    for _ in range(2):
+        with home.expect_response(is_last):
+            home.get_by_role("button", name="Check").click()
+        expect(home.get_by_role("alert")).to_contain_text("Nothing that you typed is lost")
+    assert len(sent) == 2 * times
+    complaints.clear()
 
 
 def test_a_late_check_does_not_hide_that_a_deploy_failed(home: Page, complaints: list[str]) -> None:

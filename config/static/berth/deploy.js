@@ -44,9 +44,26 @@ function showTrouble() {
   document.querySelector("[data-trouble]").hidden = ![...unanswered].some(element => element.isConnected);
 }
 
+// A sign-in in another tab has replaced the browser's CSRF token. The server has refused the one of this page.
+const tokenIn = page => page.querySelector("#new-form [name=csrfmiddlewaretoken]");
+const renewed = new Set();
+
+async function renewToken() {
+  const answer = await fetch(location.href, { cache: "no-store" });
+  tokenIn(document).value = tokenIn(new DOMParser().parseFromString(await answer.text(), "text/html")).value;
+}
+
+function isRepeated({ xhr, requestConfig: { elt, verb, path } }) {
+  const repeats = xhr.status === 403 && !isForm(xhr) && !renewed.has(elt);
+  if (!repeats) return renewed.delete(elt) && false;
+  renewed.add(elt);
+  renewToken().catch(() => {}).then(() => htmx.ajax(verb, path, { source: elt }));
+  return true;
+}
+
 document.addEventListener("htmx:afterRequest", event => {
   const { xhr, successful, requestConfig } = event.detail;
-  if (requestConfig.elt === field("progress")) return;
+  if (requestConfig.elt === field("progress") || isRepeated(event.detail)) return;
   const isAnswer = xhr.status && !isElsewhere(event.detail) && (successful || isForm(xhr));
   if (isAnswer && isDeploy(event)) unanswered.clear();
   else if (isAnswer) unanswered.delete(requestConfig.elt);
