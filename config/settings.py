@@ -236,6 +236,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "accounts.dashboard.session.still_signed_in.StillSignedInMiddleware",
+    "accounts.dashboard.session.unsent_forms.UnsentFormMiddleware",
     "accounts.dashboard.middleware.SecondFactorRuleMiddleware",
     "accounts.dashboard.middleware.PageLimitMiddleware",
     "accounts.dashboard.notice.MaintenanceMiddleware",

@@ -71,5 +71,5 @@ def _unavailable(request: HttpRequest, outage: Outage, error: BaseException | No
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:  # noqa: ARG001 - passed by name
     """Answers a form without its CSRF token. Only pages get here: /api accepts no cookies."""
     return defaults.permission_denied(
-        request, PermissionDenied("The form has expired. Go back, reload, send it again.")
+        request, PermissionDenied("The form has expired. Nothing was done: go back, reload, send it again.")
     )

@@ -17,7 +17,7 @@ from accounts import audit, clock
 from accounts.dashboard.decorators import for_signed_in, settings_form
 from accounts.dashboard.forms.account import ChangePasswordForm, SignInForm
 from accounts.dashboard.forms.second_factor import RecoveryCodeForm, SignInCodeForm
-from accounts.dashboard.session import pending_sign_in
+from accounts.dashboard.session import pending_sign_in, unsent_forms
 from accounts.dashboard.session.keep_session import keep_session
 from accounts.dashboard.views.settings_page import show_settings_page
 from accounts.http import SignedInRequest, client_address, client_program
@@ -33,6 +33,22 @@ class SignInView(auth_views.LoginView):
     form_class = SignInForm  # type: ignore[assignment]  # Django's form has a username
     redirect_authenticated_user = True
     extra_context = {"sign_up_is_open": settings.BERTH_SIGNUP == "open"}
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        response = super().dispatch(request, *args, **kwargs)
+        if request.user.is_authenticated and self._has_unsent_form:
+            messages.warning(request, "What you sent before you signed in was not carried out. Send it again.")
+        return response
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return super().get_context_data(**kwargs, has_unsent_form=self._has_unsent_form)
+
+    def get_success_url(self) -> str:
+        return super().get_success_url().removesuffix(unsent_forms.MARK)
+
+    @property
+    def _has_unsent_form(self) -> bool:
+        return self.get_redirect_url().endswith(unsent_forms.MARK)
 
     def form_valid(self, form: Any) -> HttpResponse:
         if has_second_factor(form.user):

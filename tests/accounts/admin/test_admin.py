@@ -34,7 +34,7 @@ def test_the_admin_signs_in_at_the_sign_in_page(client: Client, db: None, path: 
 def test_the_admin_s_own_sign_in_accepts_no_password_and_redirects_nowhere_else(client: Client, ada: User) -> None:
     form = {"username": ada.email, "password": "wrong"}
 
-    assert client.post("/admin/login/", form).headers["Location"] == "/sign-in?next=/admin/"
+    assert client.post("/admin/login/", form).headers["Location"] == "/sign-in?next=/admin/%23unsent"
     assert client.get("/admin/login/?next=https://evil.example/").headers["Location"] == "/sign-in?next=/admin/"
 
 

@@ -155,7 +155,7 @@ def test_without_a_second_factor_there_is_nothing_to_change(alices: Client, path
 @pytest.mark.parametrize("path", [BEGIN, CONFIRM, PICTURE, CODES, OFF])
 def test_visitors_are_redirected_to_the_sign_in_page(client: Client, db: None, path: str) -> None:
     assert client.get(path).headers["Location"] == f"/sign-in?next={path}"
-    assert client.post(path).headers["Location"] == f"/sign-in?next={path}"
+    assert client.post(path).headers["Location"] == f"/sign-in?next={path}%23unsent"
 
 
 @pytest.mark.parametrize("path", [BEGIN, CONFIRM, CODES, OFF])

@@ -24,10 +24,12 @@ pytestmark = pytest.mark.one_database
 
 
 @pytest.mark.parametrize("path", ["/", "/projects/new", *(f"/projects/{uuid.uuid4()}{below}" for below in PATHS)])
-@pytest.mark.parametrize("method", ["get", "post"])
-def test_visitors_are_redirected_to_the_sign_in_page(client: Client, db: None, path: str, method: str) -> None:
+@pytest.mark.parametrize(("method", "mark"), [("get", ""), ("post", "%23unsent")])
+def test_visitors_are_redirected_to_the_sign_in_page(
+    client: Client, db: None, path: str, method: str, mark: str
+) -> None:
     answer = getattr(client, method)(path)
-    assert (answer.status_code, answer.url) == (302, f"/sign-in?next={path}")
+    assert (answer.status_code, answer.url) == (302, f"/sign-in?next={path}{mark}")
 
 
 @pytest.mark.parametrize("below", PATHS)
