@@ -13,7 +13,7 @@ from tests.clients import browser_of
 
 AXE = (files("axe_playwright_python") / "axe.min.js").read_text()
 
-WIDE = 1280
+WIDE, NARROWEST = 1280, 320
 
 STILL = """() => document.getAnimations().forEach(each => {
   if (Number.isFinite(each.effect.getComputedTiming().endTime)) each.finish();
@@ -47,6 +47,10 @@ SENT_TWICE = """() => [...document.querySelectorAll('form[method=post]:not([hx-p
   .map(form => `can be sent twice: ${form.outerHTML.slice(0, 160)}`)"""
 """Forms that the page sends again while their answer is pending."""
 
+FOLLOWS_BROWSER = """() => {
+  document.documentElement.style.fontSize = '20px';
+  return getComputedStyle(document.body).fontSize === '20px';
+}"""
 STICKS_OUT = "document.documentElement.scrollWidth - innerWidth"
 
 
@@ -78,11 +82,22 @@ class Viewer:
         self._page.evaluate(OPEN)
         for width, scheme, rules in LOOKS:
             self._look(seen, width, scheme, rules)
+        self._resize_text(seen)
         self.faults += [f"{seen.name}: {form}" for form in self._page.evaluate(SENT_TWICE)]
         self.faults += [f"{seen.name}: {text}" for text in self._complaints if "Failed to load resource" not in text]
         self._complaints.clear()
         if not seen.tells_call:
             self.faults.append(f"{seen.name}: neither its request of the API nor why there is none")
+
+    def _resize_text(self, seen: Seen) -> None:
+        """As on the narrowest of telephones, and for somebody who has chosen larger letters in the browser."""
+        if seen.address.startswith("/admin/"):
+            return
+        self._page.set_viewport_size({"width": NARROWEST, "height": 844})
+        if (wide := self._page.evaluate(STICKS_OUT)) > 0:
+            self.faults.append(f"{seen.name}-{NARROWEST}: {wide} px stick out")
+        if not self._page.evaluate(FOLLOWS_BROWSER):
+            self.faults.append(f"{seen.name}: ignores the size of letters that the browser is set to")
 
     def _load(self, seen: Seen) -> None:
         # A route that ends while the page loads (`times=1`) can leave the browser waiting for ever.

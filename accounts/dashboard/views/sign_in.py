@@ -96,9 +96,8 @@ class SignInCodeView(SignInView):
     def form_valid(self, form: Any) -> HttpResponse:
         if self._with_recovery_code:
             left = form.user.recovery_codes.count()
-            messages.warning(
-                self.request, f"Recovery codes left: {left}. Make new ones in the settings before they run out."
-            )
+            advice = "before they run out" if left else "now: this was the last one"
+            messages.warning(self.request, f"Recovery codes left: {left}. Make new ones in the settings {advice}.")
         return self.complete_sign_in(form)
 
     @property

@@ -20,6 +20,15 @@ def test_a_recovery_code_works_once_in_any_spelling(half_way: Client, phone: Pho
     assert not is_in(other)
 
 
+def test_the_last_recovery_code_is_called_the_last(half_way: Client, phone: Phone, alice: User) -> None:
+    alice.recovery_codes.exclude(pk=alice.recovery_codes.latest("pk").pk).delete()
+    for code in phone.recovery_codes:
+        half_way.post(f"{CODE}?recovery", {"code": code})
+    page = half_way.get("/settings").content.decode()
+    assert "Recovery codes left: 0. Make new ones in the settings now: this was the last one." in page
+    assert "before" not in page.split("Recovery codes left</dt>")[1].split("</div>")[1]
+
+
 def test_anothers_recovery_code_is_refused_and_kept(half_way: Client, bob: User) -> None:
     bobs = Phone()
     bobs.enrol(bob)

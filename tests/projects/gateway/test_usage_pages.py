@@ -170,3 +170,10 @@ def test_a_changed_plan_reaches_the_gateway(used: Project, admin: Client, engine
     assert admin.post(page, {**fields, "day_tokens": "777"}).status_code == 302
     look_after_gateway()
     assert entry_of(engine, used)["budget"]["day_tokens"] == 777
+
+
+def test_the_budget_of_a_suspended_project_is_not_offered(owner: Client, used: Project) -> None:
+    page, budget = f"/projects/{used.pk}/usage", f"/projects/{used.pk}/budget"
+    assert budget in owner.get(page).content.decode()
+    Project.objects.update(suspended_at=clock.now())
+    assert budget not in owner.get(page).content.decode()
