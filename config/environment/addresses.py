@@ -13,7 +13,8 @@ from django.core.exceptions import ImproperlyConfigured
 from config.environment.env import shown, text, words
 
 _HOST_NAME = re.compile(r"(?=.{1,253}$)[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?(\.[A-Za-z0-9_-]{1,63})*")
-_PATH = re.compile(r"[A-Za-z0-9._~!$&'()*+,;=:@%/-]*")
+_PATH = re.compile(r"[A-Za-z0-9._~!$&'()*+,;=:%/-]*")
+"""Leaves out `@`, which a URL may have here, because some programs would read a login before it."""
 _NETWORK = re.compile(
     r"\[(?P<bracketed>[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?)\](?::(?P<behind>[0-9]{1,5}))?"
     r"|(?P<four>[0-9.]+(?:/[0-9.]+)?)(?::(?P<port>[0-9]{1,5}))?"

@@ -1,6 +1,7 @@
 """The entry of a project in the gateway. The other side is `containers/images/gateway/gateway/entries/entry.py`."""
 
 import hashlib
+import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -11,6 +12,12 @@ MARK = "bvk_"
 """Part of every virtual credential, so that people and programs can distinguish it from a real one."""
 
 _RANDOM_BYTES = 32
+
+BOT_TOKEN = re.compile(r"([0-9]{1,18}):[A-Za-z0-9_-]{1,256}")
+"""A bot's token that the gateway takes. The group is the bot's id."""
+
+API_KEY = re.compile(r"[!-~]{1,4096}")
+"""A provider's key that the gateway takes: what a header of HTTP can carry as one word."""
 
 
 class ProviderKind(StrEnum):

@@ -14,6 +14,7 @@ from django.conf import settings
 from django.views.decorators.debug import sensitive_variables
 
 from accounts import clock
+from containers.gateway.entries import API_KEY, BOT_TOKEN
 from containers.outbound.call_limits import time_limit
 from projects.credentials.http_client import ask
 from projects.errors import InvalidFieldError
@@ -26,7 +27,6 @@ TELEGRAM_LIMIT = settings.BERTH_OUTSIDE_LIMIT
 PROVIDER_LIMIT = settings.BERTH_OUTSIDE_LIMIT
 """The same for the provider."""
 
-TOKEN_FORMAT = re.compile(r"([0-9]{1,18}):\S+")
 WHOLE_TOKEN = re.compile(r"[0-9]{1,18}:[A-Za-z0-9_-]{30,}")
 """Telegram's tokens have 35 characters after the colon."""
 
@@ -97,6 +97,7 @@ def verify_credentials(
             with time_limit(TELEGRAM_LIMIT):
                 username, warnings = _ask_telegram(telegram_token)
     if api_key:
+        check_api_key(api_key)
         provider = provider or recognise_provider(api_key, named)
         if ask_provider and settings.BERTH_VERIFY_CREDENTIALS:
             with time_limit(PROVIDER_LIMIT):
@@ -113,11 +114,8 @@ def verify_credentials(
 
 @sensitive_variables("telegram_token")
 def parse_bot_id(telegram_token: str) -> int:
-    """Returns the number before the colon. Raises `InvalidFieldError` if there is none.
-
-    Does not check the format of the rest, because Telegram decides what a valid token is.
-    """
-    found = TOKEN_FORMAT.fullmatch(telegram_token)
+    """Returns the number before the colon. Raises `InvalidFieldError` for a token that the gateway would not take."""
+    found = BOT_TOKEN.fullmatch(telegram_token)
     if found is None:
         raise InvalidFieldError(
             "This is not a bot token. Paste it as @BotFather shows it: digits, a colon, letters and digits.",
@@ -125,6 +123,18 @@ def parse_bot_id(telegram_token: str) -> int:
             code="malformed",
         )
     return int(found[1])
+
+
+@sensitive_variables("api_key")
+def check_api_key(api_key: str) -> None:
+    """Raises `InvalidFieldError` for a key that the gateway would not take. Only the provider knows which are valid."""
+    if not API_KEY.fullmatch(api_key):
+        raise InvalidFieldError(
+            "This is not an API key: it has a blank, an invisible character, or one that no key has. Copy it again "
+            "from the provider's page, or type it.",
+            field="apiKey",
+            code="malformed",
+        )
 
 
 @sensitive_variables("telegram_token")

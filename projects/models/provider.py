@@ -88,7 +88,7 @@ class Provider(models.Model):
             is_address = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
         except ValueError:
             is_address = False
-        if not is_address or "@" in parts.netloc or parts.query or parts.fragment:
+        if not is_address or set("?#@") & set(self.base_url):
             return "Write an http or https address without a user, a query and a fragment."
         if parts.scheme == "http" and not self.is_private:
             return "It must begin with https://, so that nobody can read keys on their way."

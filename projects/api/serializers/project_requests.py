@@ -10,11 +10,11 @@ from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
 from rest_framework.fields import SkipField
 
-from accounts.api.fields import VISIBLE, NameField, ObjectField, StrictCharField, StrictChoiceField, StrictSerializer
+from accounts.api.fields import NameField, ObjectField, StrictCharField, StrictChoiceField, StrictSerializer
 from projects.api.serializers.agent_settings import check_settings
 from projects.api.serializers.budget import OwnBudgetSerializer
 from projects.api.serializers.catalogue_field import CatalogueField, PlanField, check_memory
-from projects.credentials.verification import parse_bot_id
+from projects.credentials.verification import check_api_key, parse_bot_id
 from projects.errors import InvalidFieldError
 from projects.models import AgentType, Project
 from projects.rules.permissions import Egress
@@ -34,15 +34,24 @@ def collected(errors: dict[str, Any]) -> Iterator[None]:
         errors |= cast(dict[str, Any], error.detail)
 
 
+@contextmanager
+def refused_for_field() -> Iterator[None]:
+    """Turns the `InvalidFieldError` of the block into the `ValidationError` of a field."""
+    try:
+        yield
+    except InvalidFieldError as error:
+        raise serializers.ValidationError(str(error), code=error.code) from None
+
+
 class ProjectFieldsSerializer(StrictSerializer):
     """The fields that creating and changing a project share."""
 
     name = NameField(max_length=64)
     plan = PlanField(required=False)
     telegramToken = StrictCharField(
-        max_length=TOKEN_LENGTH, required=False, write_only=True, content=f"[0-9]{{1,18}}:{VISIBLE}+"
+        max_length=TOKEN_LENGTH, required=False, write_only=True, content="[0-9]{1,18}:[A-Za-z0-9_-]+"
     )
-    apiKey = StrictCharField(max_length=KEY_LENGTH, required=False, write_only=True)
+    apiKey = StrictCharField(max_length=KEY_LENGTH, required=False, write_only=True, content="[!-~]+")
     settings = ObjectField(required=False)
     budget = OwnBudgetSerializer(required=False)
     egress = StrictChoiceField(
@@ -79,10 +88,14 @@ class ProjectFieldsSerializer(StrictSerializer):
 
     @sensitive_variables()
     def validate_telegramToken(self, value: str) -> str:  # noqa: N802 - DRF finds it by the field's name
-        try:
+        with refused_for_field():
             parse_bot_id(value)
-        except InvalidFieldError as error:
-            raise serializers.ValidationError(str(error), code=error.code) from None
+        return value
+
+    @sensitive_variables()
+    def validate_apiKey(self, value: str) -> str:  # noqa: N802 - DRF finds it by the field's name
+        with refused_for_field():
+            check_api_key(value)
         return value
 
 

@@ -42,7 +42,10 @@ SOME_SILENT = (
     "The gateways of some nodes do not answer, so agents there reach nobody: {count} ({nodes}). docs/swarm.md says "
     "what to look at."
 )
-NOT_DOWN = (FORMER_GOES_ON, ASTRAY.partition("{")[0], SOME_SILENT.partition("{")[0])
+REFUSES_SOME = "The gateway refuses what it is told about some agents, and goes by what it knew before:"
+"""The beginning of a warning that names the projects."""
+
+NOT_DOWN = (FORMER_GOES_ON, REFUSES_SOME, ASTRAY.partition("{")[0], SOME_SILENT.partition("{")[0])
 """The beginnings of warnings about a gateway that still works."""
 
 WITHOUT_GATEWAY = (
@@ -155,9 +158,9 @@ def describe_trouble() -> str:
 
 
 def is_in_trouble() -> bool:
-    """Returns whether there is a warning other than that a former gateway still serves agents."""
+    """Returns whether there is a warning about the gateway itself, and not only about a former one or some agents."""
     warned = Gateway.objects.filter(pk=settings.BERTH_INSTANCE).exclude(warning="")
-    return warned.exclude(warning__startswith=FORMER_GOES_ON).exists()
+    return warned.exclude(warning__startswith=FORMER_GOES_ON).exclude(warning__startswith=REFUSES_SOME).exists()
 
 
 @sensitive_variables()

@@ -7,7 +7,7 @@ from functools import partial
 
 from django.views.decorators.debug import sensitive_variables
 
-from containers.errors import EngineError
+from containers.errors import EngineError, EngineRefusedError
 from containers.gateway.protocol import GatewayClient
 from containers.gateway.transport import NOT_THERE, Transport
 from containers.get_engine import get_engine
@@ -15,6 +15,8 @@ from containers.processes.side_work import do_side_by_side
 from projects.services.gateway.entry import GatewayMessage
 
 LATER = "It holds a later version than the database."
+REFUSED = "The gateway refuses it:"
+"""The beginning of the result if the gateway does not take the entry, which telling it again does not change."""
 
 AT_ONCE = 16
 """How many gateways one process contacts at a time, not counting those that each caller contacts itself."""
@@ -71,6 +73,8 @@ def _send_to(way: Transport, message: GatewayMessage, *, within: float) -> str:
     try:
         with get_engine().deadline(within):
             held = GatewayClient(way, within=within).apply(version=message.version, entries=entries, void=void)
+    except EngineRefusedError as error:
+        return f"{REFUSED} {error}"
     except EngineError as error:
         return str(error)
     return "" if held.get(message.project) == message.version else LATER

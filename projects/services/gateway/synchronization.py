@@ -7,8 +7,11 @@ it knows.
 import logging
 
 from django.conf import settings
+from django.views.decorators.debug import sensitive_variables
 
 from containers.errors import FirewallMissingError
+from containers.gateway.entries import API_KEY as API_KEY_FORM
+from containers.gateway.entries import BOT_TOKEN
 from containers.gateway.protocol import WITHIN
 from containers.gateway.vocabulary import Reach
 from containers.processes.side_work import SideWork
@@ -22,7 +25,7 @@ from projects.services.gateway.early_connection import remaining_time
 from projects.services.gateway.entry import GatewayMessage, is_in_force, make_message, make_void, read_prices
 from projects.services.gateway.entry_holders import note_void
 from projects.services.gateway.provisioning import Place, ensure_gateway, find_gateway, knows_sources
-from projects.services.gateway.sending import LATER, send_message
+from projects.services.gateway.sending import LATER, REFUSED, send_message
 from projects.services.gateway.spending import read_spent
 from projects.services.gateway.virtual_credentials import equip, goes_behind_gateway
 
@@ -35,6 +38,10 @@ NOT_CONFINED = (
     "This agent may only reach the gateway, and the firewall that enforces that cannot be set here. Tell the staff."
 )
 UNREADABLE = "Its credentials cannot be read."
+ON_REFUSAL = "What it was told before stays in force. Send the credentials again, or ask the staff."
+MALFORMED = (
+    "The stored {name} has a character that none has, so the gateway does not take it. Send it again in a change."
+)
 LATE = "It has not answered in time."
 BROKE = "The question broke off; the log says why."
 
@@ -51,13 +58,24 @@ def prepare(project: Project, *, elsewhere: bool = False) -> Place | None:
         raise GatewayOffError
     if not goes_behind_gateway(project):
         return None
-    for field in (TELEGRAM_TOKEN, API_KEY):
-        project.decrypt_credential(field)  # fail before anything is changed
+    _check_credentials(project)
     place = ensure_gateway() if elsewhere else find_gateway()
     if reach is Reach.GATEWAY and not place.address.knows_sources:
         raise FirewallMissingError(NOT_CONFINED)
     equip(project, place, elsewhere=elsewhere)
     return place
+
+
+@sensitive_variables()
+def _check_credentials(project: Project) -> None:
+    """Fails before anything is changed if the gateway would not take a credential, which may be from a former version.
+
+    Raises `SecretUnreadableError`.
+    """
+    for field, name, form in ((TELEGRAM_TOKEN, "bot token", BOT_TOKEN), (API_KEY, "API key", API_KEY_FORM)):
+        stored = project.decrypt_credential(field)
+        if stored and not form.fullmatch(stored):
+            raise SecretUnreadableError(MALFORMED.format(name=name))
 
 
 def leave_gateway(project: Project) -> None:
@@ -127,7 +145,8 @@ def _note(project: Project, message: GatewayMessage | None, trouble: str) -> boo
         return True  # another command has changed it since, and tells the new state
     if trouble:
         log.warning("The gateway could not be told of %s: %s", project.container_name, trouble)
-        detail = f"{trouble} It is told again until it knows."
+        end = ON_REFUSAL if trouble.startswith(REFUSED) else "It is told again until it knows."
+        detail = f"{trouble} {end}"
         project.event(SYSTEM, EVENT, NOT_TOLD, detail=detail).save()
     elif message and message.node and message.entry is None:
         note_void(project, node=message.node, version=message.version)

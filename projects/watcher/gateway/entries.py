@@ -4,8 +4,6 @@ The version says which of two entries is newer. If the gateway has a later versi
 restored, and the row's version is raised above it.
 """
 
-import logging
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import NamedTuple
@@ -13,22 +11,17 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db.models import F, QuerySet
-from django.views.decorators.debug import sensitive_variables
 
 from accounts import clock
-from containers.errors import EngineRefusedError
 from containers.gateway.leases import Lease
 from containers.gateway.protocol import GatewayClient, Standing
-from projects.credentials.encryption import SecretUnreadableError
 from projects.models import Gateway, Project
 from projects.models.columns.at_rest import AT_REST
 from projects.models.columns.gateway import HAS_VIRTUAL
-from projects.services.gateway.entry import GatewayMessage, digest_settings, is_in_force, make_message, read_prices
+from projects.services.gateway.entry import digest_settings, is_in_force
 from projects.services.gateway.provisioning import knows_sources
-from projects.services.gateway.spending import read_spent
 from projects.services.inventory.quarantine import as_uuid
-
-log = logging.getLogger(__name__)
+from projects.watcher.gateway.entry_messages import apply_messages, read_messages
 
 AT_ONCE = 100
 """The maximum number of projects in one message."""
@@ -47,22 +40,30 @@ class _Known(NamedTuple):
     and an entry sent meanwhile would undo it."""
 
 
-def reconcile_entries(client: GatewayClient) -> int:
-    """Tells the gateway what it has missed. Returns about how many projects. Raises `EngineError`."""
+class Reconciled(NamedTuple):
+    """About how many projects the gateway was told, and those whose entry it refuses."""
+
+    sent: int
+    refused: tuple[str, ...]
+
+
+def reconcile_entries(client: GatewayClient) -> Reconciled:
+    """Tells the gateway what it has missed. Raises `EngineError`."""
     return reconcile_with(client, client.versions(), read_in_force())
 
 
 def reconcile_with(
     client: GatewayClient, held: Mapping[str, Standing], rows: Mapping[str, _Known], *, node: str = ""
-) -> int:
+) -> Reconciled:
     """Does the same with what the gateway holds and rows that were read after that, for several gateways."""
     valid = {key for key, standing in held.items() if not standing.is_void}
     known = [*rows.values(), *_find_resting(valid - rows.keys())]
     behind = [each for each in known if _differs(each, held.get(each.key), node)]
-    sent, sources = 0, knows_sources()
+    sent, refused, sources = 0, list[str](), knows_sources()
     for first in range(0, len(behind), AT_ONCE):
-        sent += _send_current(client, behind[first : first + AT_ONCE], held, node=node, sources=sources)
-    return sent + _void_strangers(client, held, valid)
+        done = _send_current(client, behind[first : first + AT_ONCE], held, node=node, sources=sources)
+        sent, refused = sent + done.sent, [*refused, *done.refused]
+    return Reconciled(sent + _void_strangers(client, held, valid), tuple(refused))
 
 
 def read_in_force() -> dict[str, _Known]:
@@ -115,17 +116,17 @@ def _differs(known: _Known, standing: Standing | None, node: str) -> bool:
 
 def _send_current(
     client: GatewayClient, known: Iterable[_Known], held: Mapping[str, Standing], *, node: str, sources: bool
-) -> int:
-    """Raises rows' versions above the gateway's if needed, and sends what the rows say then. Returns how many."""
+) -> Reconciled:
+    """Raises rows' versions above the gateway's if needed, and sends what the rows say then."""
     for each in known:
         standing = held.get(each.key)
         if standing is not None and standing.version >= each.version:
             rows = Project.objects.filter(pk=each.pk, entry_version__lte=standing.version)
             rows.update(entry_version=standing.version + 1)
     fresh = [each for each in _fresh(each.pk for each in known) if not node or _left_by(each) != node]
-    for version, some in _read_messages(fresh, sources=sources).items():
-        _apply(client, version, some)
-    return len(fresh)
+    messages = read_messages(fresh, sources=sources)
+    refused = [project for version, some in messages.items() for project in apply_messages(client, version, some)]
+    return Reconciled(len(fresh), tuple(refused))
 
 
 def lease_entries(
@@ -140,45 +141,13 @@ def lease_entries(
         here = _fresh(wanted[first : first + AT_ONCE]).filter(gateway_node=node, leaves_node=False)
         if not goes_on():
             return
-        for version, some in _read_messages(list(here), sources=sources).items():
+        for version, some in read_messages(list(here), sources=sources).items():
             if goes_on():
-                _apply(client, version, [message for message in some if message.entry], lease)
+                apply_messages(client, version, [message for message in some if message.entry], lease)
 
 
 def _fresh(keys: Iterable[object]) -> "QuerySet[Project]":
     return Project.objects.filter(pk__in=list(keys)).select_related("owner", "plan", "agent_type")
-
-
-@sensitive_variables()
-def _read_messages(fresh: list[Project], *, sources: bool) -> dict[int, list[GatewayMessage]]:
-    """Returns the messages by version. Leaves out projects whose credentials cannot be read."""
-    messages: dict[int, list[GatewayMessage]] = defaultdict(list)
-    prices, spent = read_prices(), read_spent(fresh)  # after the rows
-    for project in fresh:
-        try:
-            message = make_message(project, prices=prices, knows_sources=sources, spent=spent.get(project.pk, ()))
-            messages[message.version].append(message)
-        except SecretUnreadableError as error:
-            log.warning("%s", error)
-    return messages
-
-
-@sensitive_variables()
-def _apply(client: GatewayClient, version: int, messages: list[GatewayMessage], lease: Lease | None = None) -> None:
-    """Sends the messages. If the gateway refuses one of them, sends each by itself."""
-    try:
-        client.apply(
-            version=version,
-            entries=[message.entry for message in messages if message.entry],
-            void=[message.project for message in messages if not message.entry],
-            lease=lease,
-        )
-    except EngineRefusedError as error:
-        if len(messages) == 1:
-            log.warning("The gateway refuses the entry of project %s: %s", messages[0].project, error)
-            return
-        for message in messages:
-            _apply(client, version, [message], lease)
 
 
 def _void_strangers(client: GatewayClient, held: Mapping[str, Standing], valid: set[str]) -> int:

@@ -6,7 +6,7 @@ gateway after the other, with those that answered.
 
 import time
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from containers.errors import EngineError, EngineUnavailableError
 from containers.gateway.protocol import WITHIN, GatewayClient, Sighting
@@ -26,21 +26,30 @@ _NO_ANSWER = "A gateway does not answer in time."
 T = TypeVar("T")
 
 
-def look_at_all(ways: Mapping[str, Transport]) -> tuple[dict[str, Sighting], set[str]]:
-    """Returns the sightings, and the nodes whose gateways do not answer. Raises `EngineError` if none answers."""
+class Seen(NamedTuple):
+    """What all gateways have seen, the nodes whose gateways do not answer, and the projects whose entry one refuses."""
+
+    sightings: dict[str, Sighting]
+    silent: set[str]
+    refused: set[str]
+
+
+def look_at_all(ways: Mapping[str, Transport]) -> Seen:
+    """Returns what the gateways answer. Raises `EngineError` if none answers."""
     look = _Look(ways)
     held = look.ask(lambda client, _: client.versions())
     look.take_turns(held, lambda client, node: read_usage(client, node=node))
     rows = read_in_force() if held else {}  # after reading usage, because entries contain what was spent
     results = look.take_turns(held, lambda client, node: reconcile_with(client, held[node], rows, node=node))
-    equal = {node for node, count in results.items() if count == 0}
+    equal = {node for node, result in results.items() if result.sent == 0}
+    refused = {project for result in results.values() for project in result.refused}
     seen: dict[str, Sighting] = {}
     for sightings in look.ask(lambda client, node: client.sightings(missed_nothing=node in equal)).values():
         for project, sighting in sightings.items():
             seen[project] = max(seen.get(project, sighting), sighting, key=_seen_at)
     if look.failures and len(look.failures) == len(ways):
         raise next(iter(look.failures.values()))
-    return seen, set(look.failures)
+    return Seen(seen, set(look.failures), refused)
 
 
 class _Look:

@@ -17,7 +17,14 @@ from containers.get_engine import get_engine
 from projects.models import Gateway, Project
 from projects.models.columns.at_rest import AT_REST
 from projects.models.installation import read_hold
-from projects.services.gateway.provisioning import ASTRAY, FORMER_GOES_ON, NOT_DOWN, SOME_SILENT, ensure_gateway
+from projects.services.gateway.provisioning import (
+    ASTRAY,
+    FORMER_GOES_ON,
+    NOT_DOWN,
+    REFUSES_SOME,
+    SOME_SILENT,
+    ensure_gateway,
+)
 from projects.services.limits.budgets import clear_past_budgets
 from projects.watcher.gateway.changed_sightings import Remembered
 from projects.watcher.gateway.node_polling import look_at_all
@@ -91,7 +98,7 @@ def look_after_gateway(before: Remembered | None = None) -> None:
 def _look(before: Remembered | None) -> str:
     """Starts and updates the gateway. Returns a warning about the running gateway, or an empty text."""
     place, ways = ensure_gateway(), get_engine().gateways()
-    sightings, silent = look_at_all(ways)
+    sightings, silent, refused = look_at_all(ways)
     note_sightings(sightings, before)
     clear_past_budgets()
     forget_nodes(place.address.nodes)
@@ -101,6 +108,8 @@ def _look(before: Remembered | None) -> str:
         return f"{SOME_SILENT.format(count=len(silent), nodes=nodes)} {late}".rstrip()
     if late:
         return f"{FORMER_GOES_ON} {late}"
+    if refused:
+        return f"{REFUSES_SOME} {', '.join(sorted(refused))}. The log says why."
     return ASTRAY.format(address=astray) if (astray := find_astray(sightings)) else ""
 
 

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("credentials_are_verified")
         ("sk-ant-api03-x", "anthropic", "/v1/models"),
         ("sk-or-v1-x", "openrouter", "/v1/key"),
         ("sk-proj-x", "openai", "/v1/models"),
-        ("anything else", "openai", "/v1/models"),
+        ("anything-else", "openai", "/v1/models"),
     ],
 )
 def test_the_provider_is_recognised_from_the_key(
@@ -87,5 +87,9 @@ def test_only_a_definite_refusal_counts(
     assert warnings_of(api.post("/api/projects", body)) == []
 
 
-def test_a_key_that_no_header_can_carry_only_warns(api: APIClient, body: dict[str, Any]) -> None:
-    assert warnings_of(api.post("/api/projects", body | {"apiKey": "ключ"})) == ["provider_unverified"]
+@pytest.mark.parametrize("key", ["ключ", "sk-with blank", "x\u202ey", "\ufeffx", "sk-🔑", "sk-\u00e9"])
+def test_a_key_that_no_header_can_carry_is_refused_and_not_sent(
+    api: APIClient, body: dict[str, Any], provider: FakeProvider, key: str
+) -> None:
+    assert codes_of(api.post("/api/projects", body | {"apiKey": key})) == {("apiKey", "malformed")}
+    assert provider.requests == []

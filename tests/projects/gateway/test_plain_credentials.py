@@ -100,4 +100,4 @@ def test_entries_of_another_format_are_sent_again(
     reconcile_entries(GatewayClient(engine.gateway()))
     monkeypatch.undo()
     assert Gateway.objects.get().told_digest != digest_settings(knows_sources=True)
-    assert reconcile_entries(GatewayClient(engine.gateway())) == 1
+    assert reconcile_entries(GatewayClient(engine.gateway())).sent == 1

@@ -10,7 +10,7 @@ from accounts.models import User
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from containers.gateway.protocol import GatewayClient
 from projects.models import Project
-from projects.services.gateway.provisioning import describe_trouble, make_spec
+from projects.services.gateway.provisioning import describe_trouble, is_in_trouble, make_spec
 from projects.templatetags.staff_notes import staff_notes
 from projects.watcher.gateway.entries import reconcile_entries
 from projects.watcher.gateway.upkeep import look_after_gateway
@@ -26,7 +26,7 @@ Control = Callable[..., Any]
 
 def told(engine: MemoryEngine) -> int:
     """Returns the number of projects about which one more check notifies the gateway."""
-    return reconcile_entries(GatewayClient(engine.gateway()))
+    return reconcile_entries(GatewayClient(engine.gateway())).sent
 
 
 def test_known_entries_are_not_sent_again(engine: MemoryEngine, project: Project) -> None:
@@ -125,6 +125,8 @@ def test_an_entry_that_the_gateway_refuses_holds_up_no_other(
     look_after_gateway()
     assert knows(engine, good)
     assert not knows(engine, bad)
+    assert str(bad.pk) in describe_trouble()
+    assert not is_in_trouble(), "The gateway works."
 
 
 def test_an_entry_with_unreadable_credentials_blocks_no_other(
