@@ -36,13 +36,13 @@ from projects.services.limits.disk import let_run
 from projects.services.limits.permissions import check_egress, check_model
 from projects.services.operations import operation_in_progress
 
-READ = ("settings", "api_key_ciphertext", "server_credentials_ciphertext")
-"""The columns on which the new settings and provider depend."""
+READ = ("settings", "api_key_ciphertext", "server_credentials_ciphertext", "plan_id")
+"""The columns on which the new settings and provider, the limit of the plan and that of the budget depend."""
 
 Values = dict[str, Any]
 
 ATTEMPTS = 5
-"""How often a change of the settings is merged again because of a concurrent change."""
+"""How often a change is tried again because of a concurrent change."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,9 +100,10 @@ def update_project(*, project: Project, change: ProjectChange, actor: Actor) -> 
 def _write(
     project: Project, values: Values, check: CredentialCheck | None, actor: Actor, change: ProjectChange, read: object
 ) -> bool:
-    """Writes the change. Writes nothing and returns False if the settings or the key have changed since `read`.
+    """Writes the change. Writes nothing and returns False if the settings, key or plan have changed since `read`.
 
-    Otherwise the merged settings would undo that change, and a provider could get a key that it was not asked about.
+    Otherwise the merged settings would undo that change, a provider could get a key that it was not asked about, and a
+    plan could get more projects than it allows.
     """
     try:
         with transaction.atomic():
@@ -113,7 +114,7 @@ def _write(
                 values |= reserve_for_change(project_id=project.pk, plan=plan)
             rows = Project.objects.filter(pk=project.pk, suspended_at=None).exclude(desired=Desired.DELETED)
             stored = rows.select_for_update().values_list(*READ).first()
-            if {"settings", "provider"} & values.keys() and stored not in (None, read):
+            if stored not in (None, read):
                 return False
             if check is not None:
                 claim_bot(owner=project.owner, check=check, project_id=project.pk)
