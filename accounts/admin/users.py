@@ -1,4 +1,4 @@
-"""Users and API keys in the admin. It shows no credential except a new set-password link, once."""
+"""Users in the admin. It shows no credential except a new set-password link, once."""
 
 from typing import Any
 
@@ -15,20 +15,21 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.views.decorators.http import require_POST
 
+from accounts.admin.keys import ApiKeyAdmin
 from accounts.admin.notice import NoticeAdmin
 from accounts.admin.outbox import OutgoingMailAdmin
 from accounts.admin.people import PeopleAdmin
-from accounts.admin_site.confirmation import asks_first
 from accounts.admin_site.permissions import ReadableByStaff, is_admin, is_staff, staff_user
-from accounts.errors import InactiveUserError, InvalidTokenError, UnknownKeyError
+from accounts.errors import InactiveUserError, InvalidTokenError
 from accounts.models import ApiKey, Notice, OutgoingMail, Role, User
-from accounts.services.api_keys import revoke_api_key
+from accounts.services.admins import lock_admins
 from accounts.services.second_factor import has_second_factor, reset_second_factor
 from accounts.services.set_password_links import make_set_password_link
 from accounts.services.still_signed_in import lock_if_still_signed_in
 
 admin.site.unregister(Group)
 admin.site.register(OutgoingMail, OutgoingMailAdmin)
+admin.site.register(ApiKey, ApiKeyAdmin)
 admin.site.register(Notice, NoticeAdmin)
 
 _ROLE_FIELDS = ("is_staff", "is_superuser")
@@ -96,12 +97,31 @@ class UserAdmin(ReadableByStaff, PeopleAdmin, admin.ModelAdmin):  # type: ignore
             obj.set_unusable_password()
             super().save_model(request, obj, form, change)
         elif form.changed_data:
+            self._check_still_allowed(request, obj)
             now = User.objects.select_for_update().get(pk=obj.pk)
             if not self.has_change_permission(request, now):
                 raise PermissionDenied("Only admins change staff and admins.")
             if now.closed_at is not None and not set(_RIGHTS).isdisjoint(form.changed_data):
                 raise PermissionDenied("The user has closed this account meanwhile, and it is being deleted.")
             obj.save(update_fields=form.changed_data)
+
+    def delete_model(self, request: HttpRequest, obj: User) -> None:
+        self._check_still_allowed(request, obj)
+        super().delete_model(request, obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
+        self._check_still_allowed(request, *queryset)
+        super().delete_queryset(request, queryset)
+
+    def response_action(self, request: HttpRequest, queryset: QuerySet[User], **options: Any) -> HttpResponse | None:  # type: ignore[override]  # Django passes names only
+        """Carries an action out in one transaction with its history, as Django does for the pages of one user."""
+        with transaction.atomic():
+            return super().response_action(request, queryset, **options)
+
+    def _check_still_allowed(self, request: HttpRequest, *users: User) -> None:
+        """Keeps two admins from taking each other's rights at the same moment, after which there would be none."""
+        if is_admin(request) and staff_user(request).pk not in lock_admins(and_also=[user.pk for user in users]):
+            raise PermissionDenied("You are no admin any more: another one has changed your account meanwhile.")
 
     def response_add(self, request: HttpRequest, obj: User, post_url_continue: str | None = None) -> HttpResponse:
         return self._show_link(request, obj)
@@ -163,38 +183,3 @@ class UserAdmin(ReadableByStaff, PeopleAdmin, admin.ModelAdmin):  # type: ignore
 
     def _context(self, request: HttpRequest, user: User) -> dict[str, Any]:
         return {**self.admin_site.each_context(request), "opts": self.opts, "original": user}
-
-
-@admin.register(ApiKey)
-class ApiKeyAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
-    """Shows API keys and revokes them. Only admins revoke the keys of admins."""
-
-    fields = (
-        *("name", "user", "hint", "scope", "created_at", "expires_at"),
-        *("last_used_at", "last_used_ip", "revoked_at"),
-    )
-    list_display = ("name", "user", "hint", "scope", "created_at", "expires_at", "last_used_at", "revoked_at")
-    list_filter = ("scope", ("revoked_at", admin.EmptyFieldListFilter))
-    list_select_related = ("user",)
-    search_fields = ("name", "user__email", "hint")
-    actions = ("revoke",)
-
-    @asks_first(
-        verb="Revoke",
-        consequence="Programs that use these keys are refused from the next request on.",
-        describe=lambda key: f"{key}, of {key.user}",
-    )
-    @admin.action(description="Revoke the selected API keys")
-    def revoke(self, request: HttpRequest, chosen: QuerySet[ApiKey]) -> None:
-        by = staff_user(request)
-        allowed = chosen if by.is_superuser else chosen.filter(user__is_superuser=False)
-        revoked = sum(_revoke(key, by=by) for key in allowed)
-        self.message_user(request, f"Revoked: {revoked} of {chosen.count()}.", messages.SUCCESS)
-
-
-def _revoke(key: ApiKey, *, by: User) -> bool:
-    try:
-        revoke_api_key(key_id=key.pk, by=by)
-    except UnknownKeyError:
-        return False
-    return True

@@ -49,7 +49,7 @@ def write_welcome(write: Callable[[str], object]) -> None:
             write(f"Berth is up, but not ready: {json.dumps(parts)}. Its log says why.")
             return
         time.sleep(0.2)
-    admin = get_user_model().objects.filter(is_superuser=True).order_by("date_joined").first()
+    admin = get_user_model().objects.filter(is_superuser=True, is_active=True).order_by("date_joined").first()
     sign_in = reverse(settings.LOGIN_URL)
     if warning := warn_of_plain_http():
         write(warning)

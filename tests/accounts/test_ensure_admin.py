@@ -60,9 +60,20 @@ def test_an_unusable_value_is_reported_with_its_variable(settings: Any, email: s
 
 def test_an_ordinary_user_is_not_made_an_admin(settings: Any) -> None:
     settings.BERTH_ADMIN_EMAIL = UserFactory.create(email="ada@example.com").email
-    with pytest.raises(CommandError, match="is a user but not an admin"):
+    with pytest.raises(CommandError, match="is a user but not an active admin"):
         ensure_admin()
     assert not User.objects.filter(is_superuser=True).exists()
+
+
+def test_without_an_active_admin_another_address_gets_one(settings: Any) -> None:
+    inactive = UserFactory.create(admin=True, is_active=False)
+    settings.BERTH_ADMIN_EMAIL = inactive.email
+    with pytest.raises(CommandError, match="Set BERTH_ADMIN_EMAIL to another address"):
+        ensure_admin()
+    settings.BERTH_ADMIN_EMAIL = "new@example.com"
+    assert "Admin: new@example.com" in ensure_admin()
+    inactive.refresh_from_db()
+    assert not inactive.is_active
 
 
 class Broken(StringIO):

@@ -1,4 +1,4 @@
-"""Creates the first superuser if there is none."""
+"""Creates a superuser if none is active."""
 
 import secrets
 from typing import Any
@@ -16,12 +16,16 @@ from accounts.models import User
 DEFAULT_EMAIL = "admin@berth.localhost"
 
 
+class NoAdminError(CommandError):
+    """There is no admin, and the address for a new one belongs to a user. The service can start without one."""
+
+
 class Command(BaseCommand):
-    help = "Create the first superuser from BERTH_ADMIN_EMAIL and BERTH_ADMIN_PASSWORD, unless there is one."
+    help = "Create the first superuser from BERTH_ADMIN_EMAIL and BERTH_ADMIN_PASSWORD, unless one is active."
     requires_current_database = True
 
     def handle(self, *args: Any, **options: Any) -> None:
-        admin = User.objects.filter(is_superuser=True).order_by("date_joined").first()
+        admin = User.objects.filter(is_superuser=True, is_active=True).order_by("date_joined").first()
         if admin is None:
             self._make(settings.BERTH_ADMIN_EMAIL or DEFAULT_EMAIL)
         else:
@@ -38,7 +42,10 @@ class Command(BaseCommand):
             message = f"BERTH_ADMIN_EMAIL or BERTH_ADMIN_PASSWORD cannot be used: {' '.join(error.messages)}"
             raise CommandError(message) from None
         if User.objects.filter(email=candidate.email).exists():
-            raise CommandError(f"{email} is a user but not an admin. Set BERTH_ADMIN_EMAIL to another address.")
+            raise NoAdminError(
+                f"Nobody is an admin, and {email} is a user but not an active admin. Set BERTH_ADMIN_EMAIL to another "
+                "address and run `manage.py ensure_admin`: this admin can then make others admins again."
+            )
         with transaction.atomic():  # there is never an admin whose password nobody has seen
             User.objects.create_superuser(email, password)
             self.stdout.write(f"Admin: {candidate.email}")

@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
 from django.db.utils import Error as DatabaseError
 
+from accounts.management.commands.ensure_admin import NoAdminError
 from config.backup.marker import require_no_restore
 from config.database.migration_lock import migration_lock
 from config.management.database_faults import explain_fault
@@ -51,7 +52,10 @@ class Command(BaseCommand):
             check_keys()
             require_shared_keys()
             self._collect_static(clear=not is_serving)
-            call_command("ensure_admin", stdout=self.stdout)
+            try:
+                call_command("ensure_admin", stdout=self.stdout)
+            except NoAdminError as error:
+                self.stderr.write(f"Warning: {error}")
 
     def _collect_static(self, *, clear: bool) -> None:
         """Keeps the static files of the previous version for its servers. Their names differ."""
