@@ -1,7 +1,7 @@
 """Users and their roles."""
 
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, ClassVar
 
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
@@ -24,6 +24,7 @@ class Role(models.TextChoices):
     ADMIN = "admin", "Admin"
 
 
+TAKEN = "This email is taken."
 _RIGHTS = ("is_active", "is_staff", "is_superuser")
 _ENDS_SESSIONS = frozenset({*_RIGHTS, "password", "session_version"})
 
@@ -76,7 +77,7 @@ class UserManager(BaseUserManager["User"]):
 
 class User(AbstractBaseUser, PermissionsMixin):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    email = models.EmailField(unique=True, max_length=LONGEST_EMAIL, error_messages={"unique": "This email is taken."})
+    email = models.EmailField(unique=True, max_length=LONGEST_EMAIL, error_messages={"unique": TAKEN})
     name = models.CharField(max_length=64, blank=True, default="", db_default="", validators=[check_hides_nothing])
     is_active = models.BooleanField(
         "active", default=True, help_text="Untick to refuse the user's sessions and keys at once."
@@ -154,6 +155,13 @@ class User(AbstractBaseUser, PermissionsMixin):
             self.email = clean_email(self.email)
         except ValidationError as error:
             raise ValidationError({"email": error}) from None
+
+    def validate_constraints(self, exclude: Collection[str] | None = None) -> None:
+        """Does what Django's does, and says it of the email, which the only constraint is about."""
+        try:
+            super().validate_constraints(exclude)
+        except ValidationError:
+            raise ValidationError({"email": TAKEN}) from None
 
     def end_sessions(self) -> None:
         """Ends every session of this user once `session_version` is saved."""

@@ -79,7 +79,9 @@ class Provider(models.Model):
     def _find_thief(self) -> str:
         taken = takes_keys_of_others(self.key_prefix) if self.key_prefix else ""
         if not taken:
-            return ""
+            others = Provider.objects.filter(key_prefix=self.key_prefix).exclude(pk=self.pk)
+            is_theirs = bool(self.key_prefix) and others.exists()
+            return "Another provider has this prefix. Change that one, or leave this empty." if is_theirs else ""
         return f"Keys of OpenAI or another begin with {taken}. Leave this empty: projects name it in settings.provider."
 
     def _find_fault(self) -> str:

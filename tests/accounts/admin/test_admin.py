@@ -63,8 +63,19 @@ def test_staff_add_a_user_by_email_only(client: Client, sam: User) -> None:
 
 def test_an_email_is_accepted_in_any_spelling(client: Client, sam: User, alice: User) -> None:
     client.force_login(sam)
+    bob = UserFactory.create()
+    for path in ("add", f"{bob.pk}/change"):
+        page = client.post(f"{USERS}{path}/", {"email": "ALICE@example.com", "is_active": "on"}).content.decode()
+        assert page.count("This email is taken.") == 1
+        assert "onstraint" not in page
 
-    assert "This email is taken." in client.post(f"{USERS}add/", {"email": "ALICE@example.com"}).content.decode()
+
+def test_an_email_of_former_rules_is_taken_as_well(client: Client, sam: User, alice: User) -> None:
+    User.objects.filter(pk=alice.pk).update(email="Alice@example.com")
+    client.force_login(sam)
+    page = client.post(f"{USERS}add/", {"email": "alice@example.com"}).content.decode()
+    assert page.count("This email is taken.") == 1
+    assert "onstraint" not in page
 
 
 def test_deactivating_ends_sessions_permanently(client: Client, call: Call, sam: User, alice: User) -> None:

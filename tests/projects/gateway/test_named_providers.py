@@ -126,6 +126,14 @@ def test_a_url_that_would_misdirect_keys_is_refused(admin: Client, field: str) -
 
 
 @pytest.mark.django_db
+def test_a_prefix_of_another_provider_is_refused_with_a_sentence(admin: Client, groq: FakeProvider) -> None:
+    page = admin.post(f"{LIST}add/", GROQ | {"slug": "other"}).content.decode()
+    assert "Another provider has this prefix." in page
+    assert "onstraint" not in page
+    assert admin.post(f"{LIST}add/", GROQ | {"slug": "other", "key_prefix": ""}).status_code == 302
+    assert admin.post(f"{LIST}add/", GROQ | {"slug": "third", "key_prefix": ""}).status_code == 302
+
+
 def test_private_addresses_must_be_allowed_explicitly_and_only_by_admins(admin: Client, sam: User) -> None:
     here = GROQ | {"slug": "ollama", "key_prefix": "", "base_url": "http://groq.internal:11434/v1", "is_private": "on"}
     assert admin.post(f"{LIST}add/", here).status_code == 302
