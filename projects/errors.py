@@ -60,6 +60,15 @@ class ProjectGoneError(ProjectError):
         super().__init__("The project was deleted meanwhile.")
 
 
+class CreatedAndGoneError(ProjectGoneError):
+    """The project that the first request with this Idempotency-Key created was deleted."""
+
+    def __init__(self) -> None:
+        ProjectError.__init__(
+            self, "The project that this Idempotency-Key created has been deleted. Use a new key to create another."
+        )
+
+
 class NoPlaceError(ProjectError):
     """The user, or all users together, have the maximum number of commands under way."""
 

@@ -68,6 +68,7 @@ TABLE: Mapping[type[Exception], Row] = {
     projects.ProjectSuspendedError: Row(409, "project_suspended"),
     projects.OperationInProgressError: Row(409, "operation_in_progress"),
     projects.OperationLostError: Row(409, "superseded"),
+    projects.CreatedAndGoneError: Row(404, "not_found"),
     projects.ProjectGoneError: Row(404, "not_found", "There is nothing here. Check the path and the id."),
     projects.CannotAdoptError: Row(409, "cannot_adopt"),
     projects.UnknownRunError: Row(404, "not_found"),

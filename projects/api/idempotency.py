@@ -15,7 +15,7 @@ from django.utils.crypto import salted_hmac
 from accounts import clock
 from accounts.models import User
 from accounts.moments import not_recent
-from projects.errors import IdempotencyMismatchError, OperationInProgressError, ProjectGoneError
+from projects.errors import CreatedAndGoneError, IdempotencyMismatchError, OperationInProgressError
 from projects.models import Project
 from projects.models.idempotency import GONE, KEPT_FOR, PENDING_FOR, IdempotencyRecord
 from projects.rules.status.lifecycle import Desired
@@ -47,7 +47,7 @@ def answer_once(*, owner: User, key: str, body: Any, make: Callable[[UUID], dict
     """Returns the response of `make`, which takes the id for the project, or the response to an earlier request.
 
     Raises `IdempotencyMismatchError` for a key that came with another body, `OperationInProgressError` while the first
-    request is under way, and `ProjectGoneError` once its project is deleted. If `make` raises an error and leaves no
+    request is under way, and `CreatedAndGoneError` once its project is deleted. If `make` raises an error and leaves no
     project, nothing is stored, and a retry calls it again.
     """
     decision = _decide(owner=owner, key=key, body=body)
@@ -107,7 +107,7 @@ def _decide(*, owner: User, key: str, body: Any) -> _Decision:
     if earlier.digest != digest:
         raise IdempotencyMismatchError("This Idempotency-Key was used with another body. Use a new key.")
     if earlier.answer == GONE:
-        raise ProjectGoneError
+        raise CreatedAndGoneError
     if earlier.answer:
         answer = json.loads(earlier.answer)
         return _Decision(
@@ -126,7 +126,7 @@ def _follow(record: IdempotencyRecord) -> _Decision:
     if project is None:
         return _take_over(record)
     if project.desired == Desired.DELETED:
-        raise ProjectGoneError if IdempotencyRecord.objects.filter(pk=record.pk).exists() else _under_way()
+        raise CreatedAndGoneError if IdempotencyRecord.objects.filter(pk=record.pk).exists() else _under_way()
     if project.operation_in_flight(clock.now()):
         raise _under_way()
     return _Decision(record_id=record.pk, project_id=record.project_id, began_at=record.created_at)

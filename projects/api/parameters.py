@@ -147,7 +147,7 @@ IDEMPOTENCY_KEY: Parameter[str | None] = Parameter(
     read=_read_idempotency_key,
     default=None,
     description="For 24 hours, a retry with the same key and body gets the first response, with the present status and "
-    "its reason and the header `Idempotent-Replayed: true`.",
+    "its reason and the header `Idempotent-Replayed: true`. Once its project is deleted, a retry is 404.",
 )
 REPLAYED = OpenApiParameter(
     "Idempotent-Replayed",

@@ -56,7 +56,7 @@ class ProjectViewSet(OwnProjectsViewSet):
         tags=["projects"],
         request=NewProjectSerializer,
         parameters=[WAIT, IDEMPOTENCY_KEY, REPLAYED],
-        responses={201: ProjectDetailSerializer, **problems(400, 401, 403, 409, 413, 415, 422, 429, 502, 503)},
+        responses={201: ProjectDetailSerializer, **problems(400, 401, 403, 404, 409, 413, 415, 422, 429, 502, 503)},
     )
     def create(self, request: AuthenticatedRequest) -> HttpResponse:
         """Deploy an agent."""

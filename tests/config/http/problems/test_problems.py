@@ -62,6 +62,7 @@ ROWS: list[tuple[Exception, int, str, dict[str, str]]] = [
     (projects.TooManyStreamsError(SENTENCE), 429, "throttled", {"Retry-After": "5"}),
     (accounts.MaintenanceError(SENTENCE), 503, "maintenance", {"Retry-After": "300"}),
     (projects.NoPlaceError(), 429, "throttled", {"Retry-After": "5"}),
+    (projects.CreatedAndGoneError(), 404, "not_found", {}),
     (projects.IdempotencyMismatchError(SENTENCE), 422, "idempotency_mismatch", {}),
     (containers.EngineUnavailableError(SENTENCE), 503, "engine_unavailable", {"Retry-After": "10"}),
     (containers.ContainerSilentError(SENTENCE), 503, "engine_unavailable", {"Retry-After": "10"}),

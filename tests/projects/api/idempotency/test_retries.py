@@ -127,6 +127,8 @@ def test_a_retry_after_the_deletion_creates_nothing_and_reveals_nothing(
     assert api.delete(first["Location"]).status_code == 204
     again = create(name="Operation Mincemeat", settings={"instructions": "Say nothing of Mincemeat."})
     assert (again.status_code, again.json()["code"]) == (404, "not_found")
+    assert "has been deleted. Use a new key" in again.json()["detail"]
+    assert "404" in api.get("/api/schema?format=json").json()["paths"]["/api/projects"]["post"]["responses"]
     assert "Mincemeat" not in str([vars(record) for record in IdempotencyRecord.objects.all()])
     assert not engine.containers
 
