@@ -1,4 +1,4 @@
-"""Decides which characters a text may contain."""
+"""Decides which characters a text may contain, and which texts look the same."""
 
 import unicodedata
 
@@ -31,6 +31,14 @@ def has_control_characters(text: str, *, multiline: bool = False) -> bool:
         unicodedata.category(character) in _REFUSED and not (multiline and character in _LINE_BREAKS)
         for character in text
     )
+
+
+def as_shown(text: str) -> str:
+    """Returns the text as people see it on a page: composed (NFC), and with one blank for each run of white space.
+
+    Two texts for which this is equal look the same.
+    """
+    return " ".join((text if text.isascii() else unicodedata.normalize("NFC", text)).split())
 
 
 def hides_something(text: str) -> bool:

@@ -11,6 +11,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 
+from accounts.text import as_shown
+
 SHOWN = 100
 """How many rows one confirmation covers: as many as one page of the admin lists."""
 
@@ -41,7 +43,7 @@ class ConfirmationForm(forms.Form):
 
     def clean_confirm(self) -> str:
         confirm: str = self.cleaned_data["confirm"]
-        if confirm != self.phrase:
+        if as_shown(confirm) != as_shown(self.phrase):
             raise forms.ValidationError(f"That is not “{self.phrase}”. Type it exactly as it is.", code="mismatch")
         return confirm
 

@@ -6,6 +6,7 @@ from typing import Any, cast
 from django import forms
 from django.views.decorators.debug import sensitive_variables
 
+from accounts.text import as_shown
 from projects.api.serializers.project_requests import ProjectChangeSerializer
 from projects.dashboard.forms.fields import describe_row, find_untouched, send_shown, text_field
 from projects.dashboard.forms.shared import ProjectForm
@@ -81,7 +82,7 @@ class DeleteProjectForm(forms.Form):
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]
-        if name != self.project.name:
+        if as_shown(name) != as_shown(self.project.name):
             raise forms.ValidationError("This is not its name. Type it exactly as it is.", code="mismatch")
         return name
 

@@ -87,6 +87,12 @@ def test_deleting_removes_the_container_and_its_state(admin: Client, project: Pr
     assert not engine.volumes
 
 
+def test_what_looks_like_the_name_confirms(admin: Client, project: Project) -> None:
+    Project.objects.update(name="Two  cafe\u0301s")
+    act(admin, "delete_projects", project, confirm="Two caf\u00e9s")
+    assert not Project.objects.exists()
+
+
 @pytest.mark.parametrize("path", ["project/add/", "plan/add/", "agenttype/add/"])
 def test_staff_add_nothing(path: str, admin: Client) -> None:
     assert admin.get(f"/admin/projects/{path}").status_code == 403

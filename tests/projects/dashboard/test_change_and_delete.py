@@ -110,6 +110,21 @@ def test_deleting_asks_for_the_name_first(dashboard: Client, project: Project, e
     assert dashboard.get(path_of(project, "/delete")).status_code == 404
 
 
+ALIKE = [("Two  blanks", "Two blanks"), ("Cafe\u0301", "Caf\u00e9"), ("Caf\u00e9", "Cafe\u0301"), ("a\u00a0b", "a b")]
+
+
+@pytest.mark.parametrize(("stored", "typed"), ALIKE)
+def test_what_looks_like_the_name_confirms_and_is_found(
+    dashboard: Client, project: Project, stored: str, typed: str
+) -> None:
+    """A page shows one blank for two, and the same letter for both of its forms."""
+    Project.objects.update(name=stored)
+    assert path_of(project) in dashboard.get("/", {"q": typed.upper()}).content.decode()
+    assert dashboard.post(path_of(project, "/delete"), {"name": typed.upper()}).status_code == 400
+    assert dashboard.post(path_of(project, "/delete"), {"name": typed}).status_code == 302
+    assert not Project.objects.exists()
+
+
 def test_a_deletion_delayed_by_a_silent_engine_is_explained(
     dashboard: Client, project: Project, engine: MemoryEngine
 ) -> None:

@@ -1,5 +1,6 @@
 """GET /api/projects by status, text and order, and with more fields. The usual list is the oracle."""
 
+import unicodedata
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -46,6 +47,7 @@ def test_a_text_is_found_in_names_in_any_letter_case(
 ) -> None:
     Project.objects.update(bot_username="")
     found = api.get(f"/api/projects?q={quote(text)}").json()
+    assert api.get(f"/api/projects?q={quote(unicodedata.normalize('NFD', text))}").json() == found
     assert {row["name"] for row in found} == set(found_in)
     assert ids(found) == [row["id"] for row in api.get("/api/projects").json() if row["name"] in found_in]
 
