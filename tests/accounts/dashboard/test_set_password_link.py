@@ -23,6 +23,20 @@ def test_a_link_sets_the_password_once(client: Client, sam: User, newcomer: User
     assert "no longer valid" in Client().get(link, follow=True).content.decode()
 
 
+@pytest.mark.parametrize("visitor", ["a stranger", "somebody else"])
+def test_the_next_page_says_whose_password_is_set(
+    client: Client, sam: User, alice: User, newcomer: User, visitor: str
+) -> None:
+    if visitor == "somebody else":
+        client.force_login(alice)
+    link = link_of(sam, newcomer)
+    page = client.post(client.get(link, follow=True).request["PATH_INFO"], NEW, follow=True).content.decode()
+    if visitor == "somebody else":
+        assert f"The password of {newcomer.email} is set. You are still signed in as {alice.email}." in page
+    else:
+        assert "Your password is set. Sign in with it." in page
+
+
 def test_the_page_that_shows_the_form_has_no_token_in_its_address(client: Client, sam: User, newcomer: User) -> None:
     link = link_of(sam, newcomer)
     form = client.get(link, follow=True)
