@@ -18,7 +18,6 @@ from projects.api.parameters import choice, refuse_parameter, words
 from projects.models import Project
 from projects.models.rows.project import OwnRows, ProjectRow
 from projects.models.rows.snapshot import Snapshot
-from projects.rules.search import fold
 from projects.rules.status.statuses import Status
 from projects.services.lists.selection import (
     LONGEST_TEXT,
@@ -36,7 +35,7 @@ from projects.services.observation import refresh_rows
 def _read_text(raw: str) -> str:
     if len(raw) > LONGEST_TEXT:
         raise ParameterError(f"Set q to at most {LONGEST_TEXT} characters.")
-    return fold(raw)
+    return raw
 
 
 STATUS = words("status", Status.values, description="Only projects with these statuses, separated by commas.")

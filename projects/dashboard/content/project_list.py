@@ -17,7 +17,6 @@ from projects.dashboard.content.list_query import ListQuery, Order
 from projects.dashboard.content.project_rows import Row, make_digest, show_rows
 from projects.models import Project
 from projects.models.rows.steadiness import Steadiness, find_steadiness
-from projects.rules.search import fold
 from projects.rules.status.statuses import TRAITS, Status
 from projects.rules.status.urgency import ORDER
 from projects.services.lists.selection import NEWEST_FIRST, OLDEST_FIRST, TROUBLE_FIRST, Known, select, with_statuses
@@ -88,7 +87,7 @@ def read_list(projects: "QuerySet[Project]", query: ListQuery) -> ProjectList:
     now = clock.now()
     known = with_statuses((project, project.facts(now)) for project in read)
     statuses = (query.status.value,) if query.status else ()
-    selection = select(known, statuses=statuses, text=fold(query.text), sort=SORT_OF[query.order])
+    selection = select(known, statuses=statuses, text=query.text, sort=SORT_OF[query.order])
     rows, page, pages = numbered(selection.chosen, page=query.page, size=PAGE)
     return ProjectList(
         query=query,

@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import Any, Generic, NamedTuple, TypeVar
 from uuid import UUID
 
-from projects.rules.search import is_found
+from projects.rules.search import fold, is_found
 from projects.rules.status.derivation import derive_status
 from projects.rules.status.lifecycle import Facts
 from projects.rules.status.statuses import Status
@@ -63,7 +63,7 @@ def select(
 ) -> Selection[Any]:
     """Filters and sorts the rows.
 
-    `known` is newest first, and `text` is folded. `read_bots` returns the names of bots if rows lack them.
+    `known` is newest first. `read_bots` returns the names of bots if rows lack them.
     """
     found = list(known) if not text else _search(known, text, read_bots() if read_bots else None)
     chosen = [each for each in found if not statuses or each.status in statuses]
@@ -76,7 +76,7 @@ def select(
 
 
 def _search(known: Sequence[Known[Any]], text: str, bots: Mapping[UUID, str] | None) -> Sequence[Known[Any]]:
-    found = []
+    found, text = [], fold(text)
     for each in known:
         row = each.row
         bot = row.bot_username if bots is None else bots.get(row.id, "")
