@@ -53,7 +53,7 @@ CHARACTERS = [*of_each_category(), *"+/ %?#@:\\~\u200b\ufeff\u202e\u00a0\u3000я
 @pytest.mark.parametrize("field", FORMS)
 def test_the_gateway_takes_each_credential_of_berth_s_form(field: str) -> None:
     form, ours, theirs = FORMS[field]
-    for character in {*map(chr, range(0x3000)), *sample()}:
+    for character in {*map(chr, range(0x300)), *sample()}:
         for text in (form.format(character), character + form.format(""), form.format("") + character):
             assert not ours.fullmatch(text) or theirs.fullmatch(text), ascii(text)
     assert ours.fullmatch(form.format("")), "An ordinary one is taken."
@@ -65,6 +65,7 @@ def test_the_lengths_agree(text: str) -> None:
         assert not ours.fullmatch(text) or theirs.fullmatch(text)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("way", ["create", "validate", "change"])
 @pytest.mark.parametrize("field", FORMS)
 @pytest.mark.parametrize("place", ["{}=", "={}=", "={}"])
