@@ -9,7 +9,7 @@ _USER = "2f6c8e14-90ab-4c1d-8f7e-0b5d3a9c6e21"
 _AT = "2026-03-14T09:26:53Z"
 _SETTINGS = {"instructions": "You answer questions about the harbour, in two sentences."}
 _BOT_TOKEN = "123456789:the-rest-of-your-bot-token"  # noqa: S105 - an example
-_API_KEY = "<the key of your provider>"
+_API_KEY = "<the-key-of-your-provider>"
 
 _BY_NAME: dict[str, Any] = {
     "id": _PROJECT,

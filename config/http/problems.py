@@ -145,17 +145,13 @@ def problem_response(error: Exception, _context: Mapping[str, Any]) -> HttpRespo
     if row is None:
         return None
     done = getattr(error, "__notes__", ())  # what was done nevertheless
-    detail = " ".join([*done, row.detail or _sentence(error)])
+    detail = " ".join([*done, row.detail or str(getattr(error, "detail", None) or error)])
     return problem(row.status, _code(error, row), detail, errors=_field_errors(error), **_headers(error, row))
 
 
 def outage_problem(outage: Outage, error: BaseException | None) -> JsonResponse:
     log_outage(outage, error)
     return problem(503, outage.code, outage.sentence, Retry_After=str(outage.retry_after))
-
-
-def _sentence(error: Exception) -> str:
-    return str(getattr(error, "detail", None) or error)
 
 
 def _code(error: Exception, row: Row) -> str:
