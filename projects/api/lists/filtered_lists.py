@@ -35,7 +35,7 @@ from projects.services.observation import refresh_rows
 def _read_text(raw: str) -> str:
     if len(raw) > LONGEST_TEXT:
         raise ParameterError(f"Set q to at most {LONGEST_TEXT} characters.")
-    return raw
+    return raw.strip().casefold()
 
 
 STATUS = words("status", Status.values, description="Only projects with these statuses, separated by commas.")

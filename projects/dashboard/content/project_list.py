@@ -87,7 +87,7 @@ def read_list(projects: "QuerySet[Project]", query: ListQuery) -> ProjectList:
     now = clock.now()
     known = with_statuses((project, project.facts(now)) for project in read)
     statuses = (query.status.value,) if query.status else ()
-    selection = select(known, statuses=statuses, text=query.text, sort=SORT_OF[query.order])
+    selection = select(known, statuses=statuses, text=query.text.casefold(), sort=SORT_OF[query.order])
     rows, page, pages = numbered(selection.chosen, page=query.page, size=PAGE)
     return ProjectList(
         query=query,
