@@ -76,7 +76,8 @@ def select(
 
 
 def _search(known: Sequence[Known[Any]], text: str, bots: Mapping[UUID, str] | None) -> Sequence[Known[Any]]:
-    found, text = [], fold(text)
+    found = []
+    text = fold(text)
     for each in known:
         row = each.row
         bot = row.bot_username if bots is None else bots.get(row.id, "")
