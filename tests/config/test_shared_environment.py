@@ -20,7 +20,7 @@ SYNC = "sync --quiet --frozen --inexact --no-dev"
 SLOW_UV = f"""#!/bin/sh
 test "$1" = --version && echo "uv {UV}" && exit
 echo "$*" >>calls
-while test ! -e go_on; do sleep 0.05; done
+while test -e calls && test ! -e go_on; do sleep 0.05; done  # not for ever, if a test ends early
 """
 
 
