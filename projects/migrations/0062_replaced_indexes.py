@@ -1,5 +1,4 @@
 import django.db.models.deletion
-from django.conf import settings
 from django.db import migrations, models
 
 from accounts.database.field_index import DropFieldIndex
@@ -9,7 +8,6 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('projects', '0061_smaller_indexes'),
-        migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
@@ -25,11 +23,6 @@ class Migration(migrations.Migration):
             model_name='project',
             name='agent_type',
             field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='projects', to='projects.agenttype'),
-        ),
-        DropFieldIndex(
-            model_name='project',
-            name='owner',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='projects', to=settings.AUTH_USER_MODEL),
         ),
         DropFieldIndex(
             model_name='project',

@@ -80,9 +80,7 @@ class Project(
     RowFacts,
 ):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    owner = models.ForeignKey(
-        django_settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="projects", db_index=False
-    )
+    owner = models.ForeignKey(django_settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="projects")
     instance = models.CharField(max_length=20, editable=False)
     name = models.CharField(max_length=64, validators=[check_hides_nothing])
     agent_type = models.ForeignKey(AgentType, on_delete=models.PROTECT, related_name="projects", db_index=False)

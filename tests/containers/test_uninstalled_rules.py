@@ -10,12 +10,14 @@ import pytest
 from containers.docker import removal
 from containers.docker.networks import rules_container
 from containers.docker.networks.new_networks import BRIDGE
+from containers.docker_api.building.image_build import FIREWALL, inspect_image
 from containers.docker_api.client import Connection
 from containers.firewall.bridge import bridge_name, bridges_with_rules, former_bridge_name, gateway_bridge_name
 from containers.firewall.iptables import can_set_rules, rules_for
 from containers.firewall.script import as_removal, as_script
 from containers.identity import own_labels
 from tests.containers.docker_under_test import DockerUnderTest
+from tests.containers.firewall.iptables_image import make_iptables_image
 from tests.containers.test_uninstall import data, names, own_network, rules, uninstall
 
 __all__ = ["data", "own_network"]
@@ -43,13 +45,25 @@ def interface(name: str) -> Iterator[None]:
         subprocess.run(["ip", "link", "delete", name], check=True)
 
 
+@pytest.fixture(params=[True, False], ids=["here", "through the engine"])
+def way(
+    request: pytest.FixtureRequest, docker_under_test: DockerUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    """Rules are removed here, or through the engine, which is given the image for that unless it has one."""
+    monkeypatch.setattr(removal, "can_set_rules", lambda: request.param)
+    takes_image = not request.param and inspect_image(Connection(), FIREWALL.image) is None
+    if takes_image:
+        make_iptables_image(docker_under_test.client)
+    yield
+    if takes_image:
+        docker_under_test.client.remove_image(FIREWALL.image, force=True)
+
+
 @pytest.mark.docker
-@pytest.mark.usefixtures("own_network", "docker_under_test")
+@pytest.mark.usefixtures("own_network", "way")
 @pytest.mark.skipif(not can_set_rules(), reason="takes root and iptables")
-@pytest.mark.parametrize("is_here", [True, False], ids=["here", "through the engine"])
-def test_uninstall_removes_the_rules_of_networks_that_are_gone(monkeypatch: pytest.MonkeyPatch, is_here: bool) -> None:
+def test_uninstall_removes_the_rules_of_networks_that_are_gone() -> None:
     """Those of the gateway's network too, whose address only a running Berth knows."""
-    monkeypatch.setattr(removal, "can_set_rules", lambda: is_here)
     another = f"berth-{uuid4().hex[:8]}"
     with rules_of(bridge_name(), gateway_bridge_name(), former_bridge_name(), another):
         assert "Berth has been removed" in uninstall("--yes")
@@ -59,12 +73,10 @@ def test_uninstall_removes_the_rules_of_networks_that_are_gone(monkeypatch: pyte
 
 
 @pytest.mark.docker
-@pytest.mark.usefixtures("own_network", "docker_under_test")
+@pytest.mark.usefixtures("own_network", "way")
 @pytest.mark.skipif(not can_set_rules(), reason="takes root and iptables")
-@pytest.mark.parametrize("is_here", [True, False], ids=["here", "through the engine"])
-def test_the_rules_of_a_former_bridge_in_use_stay(monkeypatch: pytest.MonkeyPatch, is_here: bool) -> None:
+def test_the_rules_of_a_former_bridge_in_use_stay() -> None:
     """Its name is the same for all installations with the same settings, so that it may be another one's."""
-    monkeypatch.setattr(removal, "can_set_rules", lambda: is_here)
     former = former_bridge_name()
     with interface(former), rules_of(bridge_name(), former):
         before = [line for line in rules().splitlines() if former in line.lower()]

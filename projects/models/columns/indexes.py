@@ -1,7 +1,8 @@
 """The indexes of a project's row.
 
 Every command and every observation writes to each of them, which is most of what the database does then. Foreign keys
-have theirs here, because Django would give those to text two each, and the owner's would repeat the first one below.
+to text have theirs here, because Django would give them two each. That of the owner keeps its own, although the
+first one below begins with it: where few owners have many rows, PostgreSQL would rather read the whole table than that.
 """
 
 from django.db.models import Index, Q

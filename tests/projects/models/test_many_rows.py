@@ -39,7 +39,7 @@ THREADS = {"gateway", "alerts", "images", "limits of names"}
 PATIENCE = 300.0
 """Seconds for what the watcher does within seconds on a machine that is not busy."""
 
-LAST_OF_A_LOOK = 'SET "budget_until" = NULL'
+LAST_OF_A_LOOK = 'WHERE ("projects_project"."budget_until" <= '
 
 NUMBERED = r"\$(\d+)"
 
