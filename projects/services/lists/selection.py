@@ -63,7 +63,7 @@ def select(
 ) -> Selection[Any]:
     """Filters and sorts the rows.
 
-    `known` is newest first, and `text` is casefolded. `read_bots` returns the names of bots if rows lack them.
+    `known` is newest first. `read_bots` returns the names of bots if rows lack them.
     """
     found = list(known) if not text else _search(known, text, read_bots() if read_bots else None)
     chosen = [each for each in found if not statuses or each.status in statuses]
