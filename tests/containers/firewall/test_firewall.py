@@ -89,6 +89,7 @@ def test_without_the_right_to_set_rules_the_error_says_what_to_do(monkeypatch: p
     assert said
     assert "manage.py firewall" in said
     monkeypatch.setattr("containers.docker.gateway.verbs.ensure_network", lambda line: True)
+    monkeypatch.setattr("containers.docker.networks.rules_container.inspect_image", lambda *_: None)
     with (
         override_settings(BERTH_ENGINE_CLASS="containers.docker.engine.DockerEngine"),
         pytest.raises(CommandError, match="not root"),
