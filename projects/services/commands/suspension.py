@@ -13,11 +13,14 @@ from projects.rules.status.lifecycle import Action, Desired
 from projects.services.bulkheads import COMMANDS
 from projects.services.commands.control import control_project
 from projects.services.commands.start_and_stop import take_down
+from projects.services.gateway.synchronization import notify_gateway
 from projects.services.operations import claim_stop, command_deadline, record_outcome, want_stopped
 
 
 def suspend_project(*, project: Project, actor: Actor, because: str = "") -> Project:
     """Stops the container and keeps it down. The owner's desired state is kept until the suspension is lifted.
+
+    The gateway is told at once, even if another stop is in flight.
 
     `because` is a sentence for the owner, of at most 200 characters.
 
@@ -29,6 +32,7 @@ def suspend_project(*, project: Project, actor: Actor, because: str = "") -> Pro
             return _stop_suspended(project, actor, **suspended)
     except NoPlaceError:
         want_stopped(project, project.event(actor, "suspend", "recorded", detail=because), **suspended)
+        notify_gateway(project)
         return project
 
 
@@ -36,6 +40,7 @@ def _stop_suspended(project: Project, actor: Actor, **suspended: Any) -> Project
     claim = claim_stop(project, **suspended)
     if claim is None:
         project.event(actor, "suspend", "recorded", detail=suspended["suspended_because"]).save()
+        notify_gateway(project)  # the stop in flight lets the agent finish its reply
         return project
     with command_deadline():
         outcome = take_down(project, claim)

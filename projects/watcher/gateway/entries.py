@@ -18,6 +18,7 @@ from containers.gateway.protocol import GatewayClient, Standing
 from projects.models import Gateway, Project
 from projects.models.columns.at_rest import AT_REST
 from projects.models.columns.gateway import HAS_VIRTUAL
+from projects.rules.status.lifecycle import Desired
 from projects.services.gateway.entry import digest_settings, is_in_force
 from projects.services.gateway.provisioning import knows_sources
 from projects.services.inventory.quarantine import as_uuid
@@ -33,7 +34,9 @@ class _Known(NamedTuple):
     pk: UUID
     key: str
     version: int
-    is_in_flight: bool
+    may_finish: bool
+    """Whether an operation in flight stops the agent, which may use its credentials until it ends, and then tells the
+    gateway itself."""
     is_in_force: bool
     leaves: str
     """The node where it must become void, so that it can move to another one. The thread that grants leases does that,
@@ -93,10 +96,16 @@ def _read_known(rows: "QuerySet[Project]", now: datetime) -> Iterator[_Known]:
             pk=project.pk,
             key=project.container_key,
             version=project.entry_version,
-            is_in_flight=bool(project.operation_in_flight(now)),
+            may_finish=_may_finish(project, now),
             is_in_force=is_in_force(project),
             leaves=_left_by(project),
         )
+
+
+def _may_finish(project: Project, now: datetime) -> bool:
+    """Returns False for suspended and deleted projects: they may not, whatever the operation knew when it began."""
+    is_barred = project.is_suspended or project.desired == Desired.DELETED
+    return bool(project.operation_in_flight(now)) and not (is_in_force(project) or is_barred)
 
 
 def _left_by(project: Project) -> str:
@@ -105,8 +114,8 @@ def _left_by(project: Project) -> str:
 
 
 def _differs(known: _Known, standing: Standing | None, node: str) -> bool:
-    if known.is_in_flight:
-        return False  # the operation tells the gateway itself
+    if known.may_finish:
+        return False
     if known.leaves and known.leaves == node:
         return False
     if standing is None:
