@@ -98,12 +98,14 @@ class Claimable(WholeRow):
         is_held = self.operation_id == claim_id  # otherwise another process preempted it at once
         return Claim(id=claim_id, generation=self.generation, contested=contested) if is_held else None
 
-    def want(self, **values: Any) -> bool:
+    def want(self, *, during: Operation | None = None, **values: Any) -> bool:
         """Writes the desired state, which the operation in flight or the watcher then brings about.
 
-        Writes nothing and returns False if the project is being deleted.
+        Writes nothing and returns False if the project is being deleted, or another operation than `during` is in
+        flight, if given.
         """
-        if not self._row().exclude(desired=Desired.DELETED).update(**values, entry_version=F("entry_version") + 1):
+        rows = self._row().exclude(desired=Desired.DELETED).filter(Q() if during is None else Q(operation=during))
+        if not rows.update(**values, entry_version=F("entry_version") + 1):
             return False
         self.reread()
         return True

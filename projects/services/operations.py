@@ -19,7 +19,7 @@ from projects.models.columns.gateway import NOTHING_SEEN
 from projects.models.columns.last_run import NOT_ENDED
 from projects.models.columns.reconciliation import NO_TROUBLE
 from projects.models.operation import Claim
-from projects.rules.status.lifecycle import PREEMPTED_BY, Operation
+from projects.rules.status.lifecycle import PREEMPTED_BY, Desired, Operation
 
 ANSWER_WITHIN = 26.0
 """Seconds for all calls of a command to the engine, Telegram and the provider, so that it answers within 30 seconds.
@@ -106,11 +106,14 @@ def claim_stop(project: Project, **values: Any) -> Claim | None:
     enough. Raises `OperationInProgressError` if the project is being deleted.
     """
     lasting, preempting = time_allowed(), PREEMPTED_BY[Operation.STOP]
-    claim = project.claim(Operation.STOP, lasting=lasting, preempting=preempting, **values)
-    if claim is None and not project.want(**values):
+    while True:
+        claim = project.claim(Operation.STOP, lasting=lasting, preempting=preempting, **values)
+        if claim is not None or project.want(during=Operation.STOP, **values):
+            return claim
         project.refresh_from_db()
-        raise operation_in_progress(project)
-    return claim
+        if project.desired == Desired.DELETED:
+            raise operation_in_progress(project)
+        # The other stop has ended meanwhile, and a start may have begun, which must give way.
 
 
 def want_stopped(project: Project, event: Event, **values: Any) -> None:

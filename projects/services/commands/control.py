@@ -106,6 +106,7 @@ def _claim_start(project: Project, action: Action) -> Claim | None:
             Operation.RESTART if is_restart else Operation.START,
             lasting=time_allowed(),
             unchanged=True,
+            unless_suspended=True,
             desired=Desired.RUNNING,
             **reserved,
             sees_from=clock.now(),

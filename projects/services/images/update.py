@@ -96,7 +96,7 @@ def count_old_images(agent_type: AgentType) -> int:
 
 
 _NOT_BEGUN = Q(update_step=Step.COPY, operation="")
-_FORGOTTEN = {
+_FORGOTTEN: dict[str, Any] = {
     name: Case(When(_NOT_BEGUN, then=Value("")), default=F(name)) for name in ("update_step", "next_image_id")
 }
 
