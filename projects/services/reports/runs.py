@@ -15,7 +15,7 @@ from containers.get_engine import get_engine
 from containers.vocabulary import Observation
 from projects.credentials.encryption import SecretUnreadableError
 from projects.errors import UnknownRunError
-from projects.models import Project
+from projects.models import Project, Run
 from projects.services.reports.logs import KEPT_LINES, keep_last, read_logs, redact_again
 
 log = logging.getLogger(__name__)
@@ -61,7 +61,11 @@ def keep_run(project: Project, ended: Observation) -> None:
 
 
 def list_runs(project: Project) -> list[RunSummary]:
-    """Returns the runs, newest first. The current run is that of the existing container, running or not."""
+    """Returns the runs, newest first. The current run is that of the existing container, running or not.
+
+    While a start replaces the container, there is no current run: the former one is kept, and the row still shows it.
+    """
+    kept = list(project.runs.defer("log"))
     runs = [
         RunSummary(
             number=run.number,
@@ -71,9 +75,9 @@ def list_runs(project: Project) -> list[RunSummary]:
             exit_code=run.exit_code,
             oom_killed=run.oom_killed,
         )
-        for run in project.runs.defer("log")
+        for run in kept
     ]
-    if not project.container_state:
+    if not project.container_state or any(_is_in_row(run, project) for run in kept):
         return runs
     is_over = project.exit_code is not None
     current = RunSummary(
@@ -104,6 +108,12 @@ def read_run(
         raise UnknownRunError(f"There is no log of run {number}. {known}; without `run` you get the current one.")
     lines = [line for line in run.log.split("\n") if line and (since is None or _is_after(line, since))]
     yield from redact_again(project, lines if tail is None else lines[max(len(lines) - tail, 0) :])
+
+
+def _is_in_row(run: Run, project: Project) -> bool:
+    """Returns whether the row shows this run, and not a later one of a container that someone started again."""
+    is_later = project.started_at is not None and run.ended_at is not None and project.started_at > run.ended_at
+    return run.container_id == project.container_id and not is_later
 
 
 def _store(project: Project, container_id: str, values: dict[str, Any]) -> None:

@@ -11,12 +11,13 @@ from containers.errors import EngineUnavailableError
 from projects.models import Project, Run
 from projects.rules.status.lifecycle import Operation
 from projects.services.reports.logs import KEPT_BYTES
-from projects.services.reports.runs import KEPT_RUNS
+from projects.services.reports.runs import KEPT_RUNS, keep_run
 from projects.watcher.reconcile.full import reconcile
 from tests.canaries import CANARY_API_KEY, CANARY_OTHER_API_KEY
 from tests.fakes.engine import MemoryEngine
 from tests.projects.api.commands import Change, Control
 from tests.projects.api.following import events_of, hang_up
+from tests.projects.services.races import once
 
 
 @pytest.fixture
@@ -88,6 +89,51 @@ def test_a_stop_that_removes_the_container_of_a_lost_start_keeps_its_log(
     control("stop")
     assert engine.containers == {}
     assert read("?run=1") == ["before the stop"]
+
+
+@pytest.mark.parametrize("before", [[], ["restart"]])
+@pytest.mark.parametrize("ends", ["restarted", "crashed", "stopped", "its memory is cleared"])
+def test_a_run_is_listed_once_while_the_next_one_begins(
+    ends: str,
+    before: list[str],
+    api: APIClient,
+    project: Project,
+    engine: MemoryEngine,
+    runs: Any,
+    log: Any,
+    control: Control,
+) -> None:
+    for command in before:
+        control(command)
+    number, seen = len(before) + 1, []
+    if ends == "crashed":
+        engine.crash(project.container_name, exit_code=30)
+        reconcile()
+    elif ends == "stopped":
+        control("stop")
+    once(engine, "deploy.start", lambda: seen.extend(runs()))
+    if ends == "its memory is cleared":
+        api.delete(f"/api/projects/{project.id}/memory")
+    else:
+        control("restart" if ends == "restarted" else "start")
+    assert [(run["number"], run["current"]) for run in seen] == [(each, False) for each in range(number, 0, -1)]
+    assert [(run["number"], run["current"]) for run in runs()][:2] == [(number + 1, True), (number, False)]
+    assert runs()[1] == seen[0]
+
+
+def test_a_kept_run_whose_container_someone_starts_again_is_not_the_current_one(
+    project: Project, engine: MemoryEngine, runs: Any
+) -> None:
+    """A start was killed after it had kept the run, and before it removed the container."""
+    engine.crash(project.container_name, exit_code=30)
+    ended = engine.inspect(project.container_key)
+    assert ended
+    keep_run(project, ended)
+    reconcile(repair=False)
+    assert [(run["number"], run["current"]) for run in runs()] == [(1, False)]
+    engine.restart_once_more(project.container_name)
+    reconcile(repair=False)
+    assert [(run["number"], run["current"]) for run in runs()] == [(2, True), (1, False)]
 
 
 def test_a_log_that_cannot_be_read_holds_up_no_start(
@@ -175,8 +221,6 @@ def test_a_stranger_sees_no_run(bobs_api: APIClient, project: Project, control: 
 
 
 def test_two_processes_that_keep_the_same_run_create_one_row(project: Project, engine: MemoryEngine, log: Any) -> None:
-    from projects.services.reports.runs import keep_run
-
     log("one")
     ended = engine.inspect(project.container_key)
     assert ended
