@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -23,16 +23,31 @@ POLL_SECONDS = 1.0
 
 
 class NewEvents:
-    """The events of an owner from a moment on, each once, oldest first.
+    """The events of an owner from a moment on, each once, oldest first. `sent`: events to leave out, with their times.
 
     On PostgreSQL an event may become visible after a younger one. Therefore recent events are read again, without those
     that were already sent.
     """
 
-    def __init__(self, owner_id: UUID, *, since: datetime, sent: int | None = None) -> None:
+    def __init__(self, owner_id: UUID, *, since: datetime, sent: Iterable[tuple[int, datetime]] = ()) -> None:
         self._owner_id = owner_id
         self._since = since
-        self._sent: dict[int, datetime] = {} if sent is None else {sent: since}
+        self._sent = dict(sent)
+
+    @classmethod
+    def after(cls, event: Event) -> "NewEvents":
+        """Begins after this event, and with those shortly before it.
+
+        One of them may have become visible after its reader had got this event, and nobody knows which it has.
+        """
+        return cls(event.owner_id, since=event.at - GAP_CLOSES_WITHIN, sent=[(event.pk, event.at)])
+
+    @classmethod
+    def from_now(cls, owner_id: UUID) -> "NewEvents":
+        """Begins with the events that are not visible yet."""
+        since = clock.now() - GAP_CLOSES_WITHIN
+        visible = Event.objects.filter(owner_id=owner_id, at__gte=since).order_by().values_list("pk", "at")
+        return cls(owner_id, since=since, sent=visible)
 
     def read(self) -> list[Event]:
         events = Event.objects.filter(owner_id=self._owner_id, at__gte=self._since).exclude(pk__in=list(self._sent))
@@ -50,10 +65,11 @@ class NewEvents:
 def stream_changes(owner: User, *, after: Event | None) -> Generator[str, None, None]:
     """Yields blocks of server-sent events: first each project and the events after the given one, then all changes.
 
+    After a given event, some before it may come again.
+
     An empty block ends each poll. It takes a database connection only during a poll.
     """
-    since = after.at if after else clock.now()
-    events = NewEvents(owner.pk, since=since, sent=after.pk if after else None)
+    events = NewEvents.after(after) if after else NewEvents.from_now(owner.pk)
     sent: dict[str, dict[str, Any]] = {}
     while True:
         rows = json.loads(render_list(refresh_rows(OwnRows(owner.pk)[:])))

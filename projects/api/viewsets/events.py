@@ -33,7 +33,10 @@ LAST_EVENT_ID: Parameter[int | None] = Parameter(
     location=OpenApiParameter.HEADER,
     read=_read_last_event_id,
     default=None,
-    description="With `follow=true`: the id of the last event that you have. Later ones come first.",
+    description=(
+        "With `follow=true`: the id of the last event that you have. Later ones come first, with those of the ten "
+        "seconds before it, because one of them may have been written late. Leave out ids that you have."
+    ),
 )
 STREAM = {
     "type": "object",

@@ -84,6 +84,7 @@ def test_a_reader_resumes_after_its_last_event(api: APIClient, follow: Follow, a
     for action in ("one", "two", "three"):
         project.event(_actor(alice), action, "ok").save()
     listed = [(each["action"], each["id"]) for each in api.get("/api/events?limit=3").json()][::-1]
+    Event.objects.exclude(action__in=["one", "two", "three"]).update(at=timezone.now() - timedelta(minutes=1))
     stream = follow(**{"last-event-id": listed[0][1]})
     assert [until(stream, "event")[1] for _ in range(2)] == [event_id for _, event_id in listed[1:]]
     assert next(stream)[0] == "silence"
@@ -156,6 +157,42 @@ def test_an_event_committed_late_is_sent_once(alice: User) -> None:
     late.save()
     assert [event.action for event in reader.read()] == ["late"]
     assert reader.read() == []
+
+
+def make_event(owner: User, action: str, *, seconds_ago: float = 0.0) -> Event:
+    at = timezone.now() - timedelta(seconds=seconds_ago)
+    return Event.objects.create(
+        owner_id=owner.pk, project_id=uuid4(), at=at, actor="x", source="x", action=action, outcome="ok"
+    )
+
+
+@pytest.mark.parametrize("seconds_later", [0, 4])
+def test_a_reader_that_comes_back_gets_what_was_written_late_meanwhile(
+    follow: Follow, alice: User, seconds_later: int
+) -> None:
+    """A transaction inserts the older one, and commits after the reader has got the younger one and has gone."""
+    make_event(alice, "long ago", seconds_ago=60)
+    first = make_event(alice, "first", seconds_ago=9 + seconds_later)
+    last = make_event(alice, "younger", seconds_ago=1 + seconds_later)
+    make_event(alice, "older", seconds_ago=2 + seconds_later)
+    make_event(alice, "next")
+    stream = follow(**{"last-event-id": str(show_id(last.pk))})
+    got = [until(stream, "event") for _ in range(3)]
+    assert [event["action"] for event, _ in got] == ["first", "older", "next"]
+    assert got[0][1] == str(show_id(first.pk)), "By its id the reader knows that it has this one."
+    assert next(stream)[0] == "silence"
+
+
+def test_a_new_reader_gets_what_is_written_late_and_nothing_that_it_could_have_read(
+    follow: Follow, alice: User
+) -> None:
+    make_event(alice, "before", seconds_ago=1)
+    stream = follow()
+    assert next(stream)[0] == "silence"
+    make_event(alice, "late", seconds_ago=2)
+    make_event(alice, "next")
+    assert [until(stream, "event")[0]["action"] for _ in range(2)] == ["late", "next"]
+    assert next(stream)[0] == "silence"
 
 
 def test_many_events_at_once_come_in_parts_and_none_is_lost(alice: User) -> None:
