@@ -5,7 +5,7 @@ from functools import wraps
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 
@@ -30,10 +30,11 @@ def for_signed_in(view: Page) -> Page:
     return login_required(require_http_methods(["GET", "HEAD", "POST"])(wrapped))
 
 
-def counts_as(scope: str) -> Callable[[Page], Page]:
+def counts_as(scope: str | Callable[[HttpRequest], str]) -> Callable[[Page], Page]:
     """Decorates a page whose forms count against this scope of BERTH_LIMITS. By default they count as commands.
 
-    A scope without a limit is for forms that a thief of a session must not be able to block.
+    A page with forms of several scopes gives a function that returns the scope of a request. A scope without a limit is
+    for forms that a thief of a session must not be able to block, or that end what is under way.
     """
 
     def decorate(view: Page) -> Page:

@@ -56,6 +56,13 @@ _COUNTED = frozenset({"accounts", "projects", "admin"})
 _READING = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 
 
+def _find_scope(request: HttpRequest, view: Any) -> str:
+    if request.method in _READING:
+        return "reads"
+    declared: str | Callable[[HttpRequest], str] = getattr(view, "throttle_scope", "commands")
+    return declared if isinstance(declared, str) else declared(request)
+
+
 class PageLimitMiddleware:
     """Counts requests of a signed-in user to the pages together with those to the API, and by the same rules.
 
@@ -76,8 +83,7 @@ class PageLimitMiddleware:
         # Health checks never get here, because looking up the user needs the database.
         if not is_page or not isinstance(request.user, User):
             return None
-        scope = "reads" if request.method in _READING else getattr(view, "throttle_scope", "commands")
-        state = count_request(request.META, user=request.user, scope=scope)
+        state = count_request(request.META, user=request.user, scope=_find_scope(request, view))
         if state is None or state.allowed:
             return None
         response = render(request, "429.html", {"seconds": state.reset}, status=429)

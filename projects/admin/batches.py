@@ -19,6 +19,7 @@ from django.views.decorators.http import require_http_methods
 from django_htmx.http import HttpResponseClientRefresh
 
 from accounts.admin_site.permissions import staff_user
+from accounts.dashboard.decorators import counts_as
 from accounts.dashboard.session.still_signed_in import is_still_in
 from accounts.http import client_address
 from projects.errors import NoPlaceError
@@ -38,13 +39,25 @@ _LEVELS = {ItemState.DONE: messages.SUCCESS, ItemState.NOTED: messages.WARNING}
 _COMMANDS = {"stop": batches.stop, "resume": batches.resume, "again": batches.try_again}
 
 
+def _is_step(request: HttpRequest) -> bool:
+    return bool(request.headers.get("HX-Request")) and not request.POST.get("do")
+
+
+def _find_scope(request: HttpRequest) -> str:
+    """Counts a step as a read, because the command was counted when the batch began, and a stop as nothing."""
+    if request.POST.get("do") == "stop":
+        return "stopping a batch"
+    return "reads" if _is_step(request) else "commands"
+
+
 def actor_of(request: HttpRequest) -> Actor:
     return Actor(label=staff_user(request).email, source=BY_STAFF, address=client_address(request))
 
 
 class BatchActionsMixin(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
     def get_urls(self) -> list[URLPattern]:
-        view = self.admin_site.admin_view(require_http_methods(["GET", "HEAD", "POST"])(self.batch_view))
+        view = counts_as(_find_scope)(require_http_methods(["GET", "HEAD", "POST"])(self.batch_view))
+        view = self.admin_site.admin_view(view)
         return [path("batch/<uuid:batch_id>/", view, name="projects_project_batch"), *super().get_urls()]
 
     def act_on_each(
@@ -87,7 +100,7 @@ class BatchActionsMixin(admin.ModelAdmin):  # type: ignore[type-arg]  # generic 
             return HttpResponseClientRefresh() if request.headers.get("HX-Request") else redirect(request.path)
         elif do in _COMMANDS:
             _COMMANDS[do](batch)
-        elif request.headers.get("HX-Request"):
+        elif _is_step(request):
             return self._step(request, batch)
         else:
             self._go_on(request, batch, BATCH_SECONDS)
