@@ -15,6 +15,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.views.decorators.http import require_POST
 
+from accounts.admin.kept import describe_kept_account
 from accounts.admin.keys import ApiKeyAdmin
 from accounts.admin.notice import NoticeAdmin
 from accounts.admin.outbox import OutgoingMailAdmin
@@ -75,8 +76,12 @@ class UserAdmin(ReadableByStaff, PeopleAdmin, admin.ModelAdmin):  # type: ignore
         return is_admin(request) or (is_staff(request) and ordinary)
 
     def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        """Allows admins to delete others. The database refuses to delete owners of projects: deactivate them."""
         return is_admin(request) and obj != request.user
+
+    def describe_kept(self, request: HttpRequest, row: User) -> str:
+        if row == request.user:
+            return "You cannot delete your own account here. Ask another admin."
+        return describe_kept_account(row) or super().describe_kept(request, row)
 
     def get_fields(self, request: HttpRequest, obj: User | None = None) -> list[Any]:
         if obj is None:
@@ -106,11 +111,11 @@ class UserAdmin(ReadableByStaff, PeopleAdmin, admin.ModelAdmin):  # type: ignore
             obj.save(update_fields=form.changed_data)
 
     def delete_model(self, request: HttpRequest, obj: User) -> None:
-        self._check_still_allowed(request, obj)
+        self._check_still_deletable(request, obj)
         super().delete_model(request, obj)
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
-        self._check_still_allowed(request, *queryset)
+        self._check_still_deletable(request, *queryset)
         super().delete_queryset(request, queryset)
 
     def response_action(self, request: HttpRequest, queryset: QuerySet[User], **options: Any) -> HttpResponse | None:  # type: ignore[override]  # Django passes names only
@@ -122,6 +127,12 @@ class UserAdmin(ReadableByStaff, PeopleAdmin, admin.ModelAdmin):  # type: ignore
         """Keeps two admins from taking each other's rights at the same moment, after which there would be none."""
         if is_admin(request) and staff_user(request).pk not in lock_admins(and_also=[user.pk for user in users]):
             raise PermissionDenied("You are no admin any more: another one has changed your account meanwhile.")
+
+    def _check_still_deletable(self, request: HttpRequest, *users: User) -> None:
+        self._check_still_allowed(request, *users)
+        for user in users:
+            if why := describe_kept_account(user):
+                raise PermissionDenied(why)
 
     def response_add(self, request: HttpRequest, obj: User, post_url_continue: str | None = None) -> HttpResponse:
         return self._show_link(request, obj)

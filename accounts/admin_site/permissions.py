@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from accounts import audit
+from accounts.admin_site.deletion import ExplainedDeletion
 from accounts.admin_site.lookups import DeclaredLookups
 from accounts.models import User
 
@@ -70,7 +71,7 @@ def _changed_fields(message: Any) -> str:
     return ",".join(str(name).replace(" ", "_") for names in changed for name in names) or "-"
 
 
-class ReadableByStaff(Audited, DeclaredLookups):
+class ReadableByStaff(Audited, ExplainedDeletion, DeclaredLookups):
     """For a ModelAdmin: staff can see the rows; nobody can add, change or delete any."""
 
     def has_module_permission(self, request: HttpRequest) -> bool:

@@ -10,6 +10,7 @@ from django.shortcuts import redirect
 from django.urls import URLPattern, URLResolver, reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 
+from accounts.admin_site.deletion import delete_selected
 from accounts.admin_site.lookups import DeclaredLookups
 
 
@@ -19,6 +20,10 @@ class BerthAdminSite(AdminSite):
     index_title = "Administration"
     site_url = "/"
     enable_nav_sidebar = False  # the lists need its width, so that nothing is cut off at 1280 px
+
+    def __init__(self, name: str = "admin") -> None:
+        super().__init__(name)
+        self.add_action(delete_selected)
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponseRedirect:
         """Redirects to the sign-in page. Refuses signed-in users who are not staff, instead of asking them again."""

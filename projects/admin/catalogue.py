@@ -1,4 +1,4 @@
-"""The catalogue in the admin: plans, agent types, and allowances."""
+"""The catalogue in the admin: plans and agent types."""
 
 from typing import Any
 
@@ -12,11 +12,9 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.views.decorators.http import require_POST
 
-from accounts.admin_site.permissions import EditableByAdmins, ReadableByStaff, is_admin, is_staff
-from accounts.emails import normalise_email
-from accounts.models import Role, User
+from accounts.admin_site.permissions import EditableByAdmins
 from projects.admin.schema import SchemaEditorMixin
-from projects.models import AgentType, Allowance, Plan
+from projects.models import AgentType, Plan
 from projects.rules.budget import LIMITS
 from projects.rules.settings.json_documents import FormJSONDecoder, FormJSONEncoder
 from projects.rules.status.lifecycle import Desired
@@ -59,6 +57,16 @@ class CatalogueAdmin(EditableByAdmins, admin.ModelAdmin):  # type: ignore[type-a
     @admin.display(description="used by", ordering="used")
     def used_by(self, row: Any) -> str:
         return "1 project" if row.used == 1 else f"{row.used} projects"
+
+    def describe_kept(self, request: HttpRequest, row: Any) -> str:
+        if row.projects.exclude(desired=Desired.DELETED).exists():
+            return (
+                f"“{row}” is in use, and cannot be deleted. Untick “available” on its page instead, and no new project "
+                "can choose it. Projects that use it continue."
+            )
+        if row.projects.exists():
+            return f"The last projects that use “{row}” are still being deleted. Try again once they are gone."
+        return super().describe_kept(request, row)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         """The slug is read-only after creation, because projects refer to it."""
@@ -145,54 +153,3 @@ class AgentTypeAdmin(SchemaEditorMixin, CatalogueAdmin):
     @admin.display(description="base image")
     def base_image(self, agent_type: AgentType) -> str:
         return describe_base(image=agent_type.image)
-
-
-class UserByEmailField(forms.ModelChoiceField):  # type: ignore[type-arg]  # generic for the type checker only
-    """Takes an email instead of offering a list of all users."""
-
-    def __init__(self) -> None:
-        messages = {"invalid_choice": "There is no user with this email. Add them first."}
-        widget = forms.EmailInput(attrs={"class": "vTextField", "autocomplete": "off"})
-        rows = User.objects.all()
-        super().__init__(rows, to_field_name="email", widget=widget, label="Email", error_messages=messages)
-
-    def to_python(self, value: Any) -> User | None:
-        found: User | None = super().to_python(normalise_email(value) if isinstance(value, str) else value)
-        return found
-
-
-class AllowanceForm(forms.ModelForm):  # type: ignore[type-arg]  # generic for the type checker only
-    user = UserByEmailField()
-
-    class Meta:
-        model = Allowance
-        fields = ("user", "plan", "max_projects")
-
-
-@admin.register(Allowance)
-class AllowanceAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
-    """Staff set allowances for ordinary users; only admins set them for staff and admins."""
-
-    form = AllowanceForm
-    list_display = ("user", "plan", "max_projects")
-    list_display_links = ("user", "plan")
-    list_select_related = ("user", "plan")
-    list_filter = ("plan",)
-    search_fields = ("user__email",)
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return is_staff(request)
-
-    def has_change_permission(self, request: HttpRequest, obj: Allowance | None = None) -> bool:
-        return is_admin(request) or (is_staff(request) and (obj is None or obj.user.role == Role.USER))
-
-    def has_delete_permission(self, request: HttpRequest, obj: Allowance | None = None) -> bool:
-        return self.has_change_permission(request, obj)
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Allowance | None = None) -> tuple[str, ...]:
-        return ("user", "plan") if obj else ()
-
-    def save_model(self, request: HttpRequest, obj: Allowance, form: Any, change: bool) -> None:
-        if not self.has_change_permission(request, obj):
-            raise PermissionDenied("Only admins say which plans staff and admins may take.")
-        super().save_model(request, obj, form, change)

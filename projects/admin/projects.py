@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 
 from accounts.admin_site.confirmation import asks_first
 from accounts.admin_site.permissions import ReadableByStaff
+from projects.admin.allowances import AllowanceAdmin
 from projects.admin.budgets import BudgetMixin
 from projects.admin.catalogue import CapacityMixin
 from projects.admin.confinement import CONFINING, ConfinementMixin
@@ -19,7 +20,7 @@ from projects.admin.logs import LogMixin
 from projects.admin.providers import ProviderAdmin
 from projects.admin.quarantine import HoldWarningMixin, QuarantinedAdmin
 from projects.admin.statuses import ReasonFilter, ReasonForm, StatusFilter, StatusMixin
-from projects.models import Event, Project, Provider, Quarantined
+from projects.models import Allowance, Event, Project, Provider, Quarantined
 from projects.models.rows.snapshot import take_snapshot
 from projects.rules.disk import describe_size
 from projects.services.limits.disk import describe_unmeasured
@@ -164,6 +165,7 @@ class ProjectAdmin(
         return self.act_on_each(request, chosen, "delete_projects")
 
 
+admin.site.register(Allowance, AllowanceAdmin)
 admin.site.register(Quarantined, QuarantinedAdmin)
 admin.site.register(Provider, ProviderAdmin)
 admin.site.register(Event, EventAdmin)

@@ -34,7 +34,7 @@ class Batch(models.Model):
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    by = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", editable=False)
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="batches", editable=False)
     action = models.CharField(max_length=30, editable=False)
     because = models.CharField(max_length=200, blank=True, default="", editable=False)
     is_stopped = models.BooleanField(default=False, editable=False)

@@ -4,13 +4,13 @@ Closing the account is one transaction. The watcher continues the rest until it 
 process nor a silent engine leaves half of it.
 """
 
-from django.contrib.admin.models import LogEntry
 from django.contrib.sessions.models import Session
 from django.db import IntegrityError, transaction
 from django.db.models import ProtectedError, Q
 
 from accounts import audit, clock
 from accounts.models import OpenSession, OutgoingMail, UsageCounter, User
+from accounts.services.staff_record import has_acted_as_staff
 from accounts.services.still_signed_in import SignedInBy, lock_if_still_signed_in
 from projects.errors import AccountKeptError, ProjectGoneError
 from projects.models import Actor, Project
@@ -39,7 +39,7 @@ def delete_account(*, user: User, session: SignedInBy, actor: Actor) -> bool:
 
 def check_may_go(user: User) -> None:
     """Raises `AccountKeptError` if the account may not be deleted."""
-    if user.is_staff or user.is_superuser or LogEntry.objects.filter(user=user).exists():
+    if user.is_staff or user.is_superuser or has_acted_as_staff(user):
         raise AccountKeptError(
             "What staff have done stays on record, so no account of theirs is deleted here. Ask an admin to make yours "
             "inactive."
@@ -71,8 +71,7 @@ def _forget(user: User) -> bool:
         with transaction.atomic():
             if User.objects.select_for_update().filter(pk=user.pk).first() is None:
                 return True
-            # The log entries of staff must be kept, but would be deleted with the row.
-            if not User.objects.filter(CLOSED, pk=user.pk).exists() or LogEntry.objects.filter(user=user).exists():
+            if not User.objects.filter(CLOSED, pk=user.pk).exists() or has_acted_as_staff(user):
                 return False
             tokens = OpenSession.objects.filter(user=user).values("token")
             Session.objects.filter(session_key__in=tokens).delete()
