@@ -82,6 +82,19 @@ class SignInCodeView(SignInView):
 
     template_name = "accounts/sign_in_code.html"
 
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        """Sends users back whose second factor the staff have reset meanwhile: no code is right any more.
+
+        A POST gets there by a GET, because a code is no form to be sent again (`unsent_forms`).
+        """
+        user = pending_sign_in.find_user(request)
+        if user is not None and not has_second_factor(user):
+            if request.method == "POST":
+                return redirect(_with_next(reverse("accounts:sign-in-code"), self.get_redirect_url()))
+            messages.warning(request, "Your second factor was reset meanwhile. Sign in again.")
+            return redirect(_with_next(reverse("accounts:sign-in"), self.get_redirect_url()))
+        return super().dispatch(request, *args, **kwargs)
+
     def get_form_class(self) -> Any:
         return RecoveryCodeForm if self._with_recovery_code else SignInCodeForm
 

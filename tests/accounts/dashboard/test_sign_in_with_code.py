@@ -8,7 +8,9 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import SecondFactor, User
+from accounts.services.second_factor import reset_second_factor
 from accounts.services.sign_in import set_password
+from accounts.throttling.login_attempts import LIMIT
 from tests.accounts.conftest import Said
 from tests.accounts.dashboard.signing_in import CODE, SIGN_IN, is_in
 from tests.accounts.phone import Phone
@@ -151,3 +153,18 @@ def test_a_form_without_its_csrf_token_is_refused(alice: User, phone: Phone) -> 
     client = Client(enforce_csrf_checks=True)
 
     assert client.post(CODE, {"code": phone.next_code()}).status_code == 403
+
+
+@pytest.mark.parametrize("page", [CODE, f"{CODE}?recovery"])
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_after_a_reset_of_the_second_factor_the_sign_in_begins_again(
+    half_way: Client, alice: User, ada: User, phone: Phone, page: str, method: str
+) -> None:
+    reset_second_factor(user=alice, by=ada)
+    for _ in range(LIMIT + 1):
+        answer = getattr(half_way, method)(page, {"code": phone.code(), "next": "/settings"}, follow=True)
+        assert answer.redirect_chain[-1][0] == "/sign-in?next=%2Fsettings"
+    assert "Your second factor was reset meanwhile. Sign in again." in answer.content.decode()
+    assert "not carried out" not in answer.content.decode()
+    half_way.post("/sign-in", SIGN_IN)
+    assert is_in(half_way)
