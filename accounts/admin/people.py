@@ -48,19 +48,23 @@ class InvitationForm(forms.Form):
 
     def clean_emails(self) -> list[str]:
         emails = _read_addresses(self.cleaned_data["emails"])
+        if not emails:
+            raise forms.ValidationError("There is no address in this. Enter at least one.")
         if len(emails) > MOST:
             raise forms.ValidationError(f"These are {len(emails)} addresses. Invite at most {MOST} at a time.")
         return emails
 
 
 def _read_addresses(text: str) -> list[str]:
-    """Returns the addresses. For `Ann Lee <ann@example.org>`, as in mails, it returns the address in the brackets."""
+    """Returns the addresses. For `Ann Lee <ann@example.org>`, as in mails, it returns the address in the brackets, and
+    the name if these are empty, so that it is refused and not left out.
+    """
     *named, rest = _IN_BRACKETS.split(text)
     found = list[str]()
     for before, address in zip(named[::2], named[1::2], strict=True):
         *lines, last = _ENDS_NAMES.split(before)
         plain = [each for each in _BETWEEN.split(last) if "@" in each and '"' not in each]
-        found += [*_BETWEEN.split(" ".join(lines)), *plain, address.strip()]
+        found += [*_BETWEEN.split(" ".join(lines)), *plain, address.strip() or ("" if plain else last.strip(" \t,"))]
     return [each for each in (*found, *_BETWEEN.split(rest)) if each]
 
 

@@ -51,6 +51,19 @@ def test_addresses_may_have_names_as_in_a_mail(office: Client) -> None:
     assert page.count("Enter a valid email address") == 2  # “no” and “address”
 
 
+@pytest.mark.parametrize("emails", [", ;", "<>", " < > ;", "<>, <>"])
+def test_an_invitation_of_nobody_is_an_error(office: Client, emails: str) -> None:
+    page = office.post(INVITE, {"emails": emails}).content.decode()
+    assert "There is no address in this. Enter at least one." in page
+
+
+@pytest.mark.parametrize("emails", ["Ann Lee <>", "Ann Lee <>, one@example.com", "one@example.com\nAnn Lee < >"])
+def test_a_name_without_an_address_is_not_left_out(office: Client, emails: str) -> None:
+    page = office.post(INVITE, {"emails": emails}).content.decode()
+    assert "Enter a valid email address" in page
+    assert User.objects.filter(email="one@example.com").exists() == ("one@" in emails)
+
+
 @pytest.fixture
 def _by_mail(settings: Any) -> None:
     settings.BERTH_SENDS_MAIL = True
