@@ -1,10 +1,10 @@
 """API keys in the admin. It shows no key."""
 
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from accounts.admin_site.confirmation import asks_first
+from accounts.admin_site.confirmation import asks_first, describe_done
 from accounts.admin_site.permissions import ReadableByStaff, staff_user
 from accounts.errors import UnknownKeyError
 from accounts.models import ApiKey, User
@@ -33,8 +33,12 @@ class ApiKeyAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg] 
     def revoke(self, request: HttpRequest, chosen: QuerySet[ApiKey]) -> None:
         by = staff_user(request)
         allowed = chosen if by.is_superuser else chosen.filter(user__is_superuser=False)
-        revoked = sum(_revoke(key, by=by) for key in allowed)
-        self.message_user(request, f"Revoked: {revoked} of {chosen.count()}.", messages.SUCCESS)
+        revoked, number = sum(_revoke(key, by=by) for key in allowed), chosen.count()
+        reasons = {
+            "Only admins revoke the keys of admins.": number > allowed.count(),
+            "Keys that were revoked before stay as they are.": allowed.count() > revoked,
+        }
+        self.message_user(request, *describe_done("Revoked", revoked, number, reasons))
 
 
 def _revoke(key: ApiKey, *, by: User) -> bool:

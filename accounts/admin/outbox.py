@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.http import HttpRequest
 
+from accounts.admin_site.confirmation import describe_done
 from accounts.admin_site.permissions import ReadableByStaff
 from accounts.models import OutgoingMail, User
 from accounts.services.outbox import try_again
@@ -35,4 +36,5 @@ class OutgoingMailAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type
     @admin.action(description="Try the selected mails again now, unless they were sent")
     def send_again(self, request: HttpRequest, chosen: QuerySet[OutgoingMail]) -> None:
         due = try_again(OutgoingMail.objects.filter(pk__in=chosen.values("pk")))
-        self.message_user(request, f"Due now: {due} of {chosen.count()}.", messages.SUCCESS)
+        reasons = {"Mails that were sent, or that nobody needs any more, are not sent again.": True}
+        self.message_user(request, *describe_done("Due now", due, chosen.count(), reasons))

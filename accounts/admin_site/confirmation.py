@@ -19,6 +19,12 @@ SHOWN = 100
 Action = Callable[[Any, HttpRequest, QuerySet[Any]], HttpResponse | None]
 
 
+def describe_done(verb: str, done: int, chosen: int, reasons: dict[str, bool]) -> tuple[str, int]:
+    """Returns the message and its level after an action that may skip rows: it gives the reasons that apply."""
+    applying = [reason for reason, applies in reasons.items() if applies] if done < chosen else []
+    return " ".join([f"{verb}: {done} of {chosen}.", *applying]), messages.WARNING if applying else messages.SUCCESS
+
+
 class ConfirmationForm(forms.Form):
     """Valid if `confirm` is the phrase that the page has shown: the name of one row, or the number of several.
 
