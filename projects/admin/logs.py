@@ -1,6 +1,7 @@
 """The log of a project in the admin. The page polls for new lines, so that it holds no thread."""
 
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 from django.contrib import admin
@@ -27,8 +28,23 @@ _MOST_NOTES = 20
 """How many projects a session remembers as read."""
 
 
-class LogMixin(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
+class OutputNotedMixin(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
+    """Notes in the audit log who has read a page of a row that shows what an agent printed."""
+
+    output_field = ""
+    """The column with the agent's last lines. They may be absent."""
+
+    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> HttpResponse:
+        row = kwargs.get("obj")
+        if row is not None and getattr(row, self.output_field):
+            note_reading(request, row.pk)
+        return super().render_change_form(request, context, *args, **kwargs)
+
+
+class LogMixin(OutputNotedMixin):
     """Adds the page and its polls. The audit log records each reader once an hour and session."""
+
+    output_field = "log_tail"
 
     def get_urls(self) -> list[URLPattern]:
         page, news = (self.admin_site.admin_view(require_safe(view)) for view in (self.log_view, self.log_news))
@@ -40,7 +56,7 @@ class LogMixin(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the t
 
     def log_view(self, request: HttpRequest, project_id: UUID) -> HttpResponse:
         project = self._find(request, project_id)
-        _note(request, project)
+        note_reading(request, project.pk)
         lines, silence = [], ""
         try:
             lines = read_lines(read_logs(project=project, tail=FIRST_LINES))
@@ -64,7 +80,7 @@ class LogMixin(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the t
             events = read_new_lines(project, after=after)
         except (EngineError, SecretUnreadableError) as error:
             return HttpResponse(str(error), status=503, content_type="text/plain; charset=utf-8")
-        _note(request, project)
+        note_reading(request, project.pk)
         return HttpResponse(events, content_type="text/event-stream", headers={"Cache-Control": "no-store"})
 
     def _find(self, request: HttpRequest, project_id: UUID) -> Project:
@@ -74,11 +90,11 @@ class LogMixin(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the t
         return project
 
 
-def _note(request: HttpRequest, project: Project) -> None:
-    now, key = clock.now().timestamp(), str(project.pk)
+def note_reading(request: HttpRequest, project_id: UUID | str) -> None:
+    now, key = clock.now().timestamp(), str(project_id)
     noted: dict[str, float] = request.session.get(_NOTES, {})
     if 0 <= now - noted.get(key, 0) < NOTED_AGAIN.total_seconds():
         return
-    audit.record("admin_read_log", by=staff_user(request).pk, id=project.pk)
+    audit.record("admin_read_log", by=staff_user(request).pk, id=project_id)
     latest = sorted((noted | {key: now}).items(), key=lambda each: each[1])
     request.session[_NOTES] = dict(latest[-_MOST_NOTES:])

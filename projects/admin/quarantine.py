@@ -14,6 +14,7 @@ from accounts.admin_site.confirmation import asks_first
 from accounts.admin_site.permissions import ReadableByStaff, staff_user
 from accounts.http import client_address
 from containers.errors import EngineError
+from projects.admin.logs import OutputNotedMixin
 from projects.errors import CannotAdoptError
 from projects.models import Actor, Quarantined
 from projects.models.event import BY_STAFF
@@ -41,12 +42,13 @@ def describe_entry(entry: Quarantined) -> str:
     return f"{entry}, of {owner.email if owner else 'an unknown owner'}, since {entry.since:%Y-%m-%d}"
 
 
-class QuarantinedAdmin(ReadableByStaff, HoldWarningMixin):
+class QuarantinedAdmin(ReadableByStaff, HoldWarningMixin, OutputNotedMixin):
     """Agents in quarantine. Berth never deletes them by itself; overdue ones are marked and named above the list."""
 
     list_display = ("key", "owner", "container_name", "generation", "since", "kept_until", "needs_a_decision")
     search_fields = ("key", "owner_key", "container_name")
     actions = ("adopt", "delete_for_good")
+    output_field = "log"
     fields = (
         "key",
         "owner",

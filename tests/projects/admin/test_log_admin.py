@@ -11,10 +11,11 @@ from django.utils import timezone
 from accounts import clock
 from accounts.credentials import dashboard_sessions
 from accounts.models import User
-from projects.models import Project
+from projects.models import Project, Quarantined
 from tests.canaries import CANARY_API_KEY
 from tests.clients import browser_of
 from tests.fakes.engine import MemoryEngine
+from tests.security.populated_service import add_to_quarantine
 
 pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
 
@@ -95,3 +96,19 @@ def test_a_silent_engine_is_reported_and_others_are_refused(
     engine.unavailable = True
     assert "errornote" in staff.get(page).content.decode()
     assert staff.get(f"{page}news/").status_code == 503
+
+
+@pytest.mark.parametrize("method", ["get", "head", "options"])
+@pytest.mark.parametrize("log", ["", "2026-05-01T12:00:00Z hello"])
+def test_a_page_that_shows_an_agent_s_last_lines_is_audited(
+    staff: Client, project: Project, engine: MemoryEngine, caplog: pytest.LogCaptureFixture, log: str, method: str
+) -> None:
+    caplog.set_level("INFO", "berth.audit")
+    entry = add_to_quarantine(engine, project.owner)
+    Quarantined.objects.update(log=log)
+    Project.objects.update(log_tail=log, container_state="exited", exit_code=1)
+    for row in (project, entry):
+        caplog.clear()
+        assert getattr(staff, method)(f"/admin/projects/{row._meta.model_name}/{row.pk}/change/").status_code == 200
+        line = f"admin_read_log by={User.objects.get(email='sam@example.com').pk} id={row.pk}"
+        assert caplog.text.count(line) == caplog.text.count("admin_read_log") == bool(log)
