@@ -5,14 +5,16 @@ from uuid import UUID
 
 from django import forms
 from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 
-from accounts.admin_site.permissions import ReadableByStaff, is_staff, staff_user
+from accounts.admin_site.permissions import ReadableByStaff, is_admin, is_staff, staff_user
 from accounts.http import client_address
+from accounts.models import Role
 from projects.models import Actor, ModelPrice, Project, Spending
 from projects.models.event import BY_STAFF
 from projects.rules.budget import LIMITS, Budget, describe_budget, describe_money
@@ -109,10 +111,21 @@ class BudgetMixin(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for th
         view = self.admin_site.admin_view(self.budget_view)
         return [path("<uuid:project_id>/budget/", view, name="projects_project_budget"), *super().get_urls()]
 
+    def may_grant(self, request: HttpRequest, project: Project) -> bool:
+        """Returns whether the user may grant a budget: like allowances, only admins give them to staff and admins."""
+        return is_admin(request) or (is_staff(request) and project.owner.role == Role.USER)
+
+    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> HttpResponse:
+        project = kwargs.get("obj")
+        context["may_grant"] = project is not None and self.may_grant(request, project)
+        return super().render_change_form(request, context, *args, **kwargs)
+
     def budget_view(self, request: HttpRequest, project_id: UUID) -> HttpResponse:
         project: Project | None = self.get_object(request, str(project_id))
         if project is None:
             raise Http404("There is no such project.")
+        if not self.may_grant(request, project):
+            raise PermissionDenied("Only admins grant budgets to staff and admins.")
         form = GrantForm(request.POST or None, instance=project)
         if request.method == "POST" and form.is_valid():
             granted = Budget(**{name: form.cleaned_data[f"granted_{name}"] for name in LIMITS})

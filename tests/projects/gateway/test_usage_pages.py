@@ -148,6 +148,21 @@ def test_only_permitted_staff_grant_budgets(used: Project, owner: Client) -> Non
     assert used.granted_day_tokens is None
 
 
+@pytest.mark.parametrize("rights", [{"is_staff": True}, {"is_staff": True, "is_superuser": True}], ids=str)
+def test_only_admins_grant_budgets_to_staff_and_admins(
+    used: Project, staff: Client, admin: Client, rights: dict[str, bool]
+) -> None:
+    """Like allowances. Staff would otherwise raise the budget of their own project."""
+    User.objects.filter(pk=used.owner_id).update(**rights)
+    change = f"/admin/projects/project/{used.pk}/change/"
+    page = f"/admin/projects/project/{used.pk}/budget/"
+    assert [page in each.get(change).content.decode() for each in (staff, admin)] == [False, True]
+    assert [staff.get(page).status_code, staff.post(page, {"granted_day_tokens": "9"}).status_code] == [403, 403]
+    used.refresh_from_db()
+    assert used.granted_day_tokens is None
+    assert admin.post(page, {"granted_day_tokens": "9"}).status_code == 302
+
+
 def test_staff_keep_prices_which_reach_the_gateway(used: Project, staff: Client, engine: MemoryEngine) -> None:
     page = "/admin/projects/modelprice/"
     assert "enter the dearest" in staff.get(f"{page}add/").content.decode()
