@@ -16,13 +16,13 @@ def test_an_error_of_the_far_end_ends_the_tunnel(error: OSError) -> None:
     """The error of a connection that has timed out is a TimeoutError, like that of an idle one."""
 
     async def test() -> None:
-        async def write(_data: bytes) -> None:
+        async def write(_data: bytes, **_: bool) -> None:
             return None
 
         reader = asyncio.StreamReader()
         reader.set_exception(error)
         request = make_mocked_request("CONNECT", "/", writer=SimpleNamespace(write=write))
-        near: Any = SimpleNamespace()
+        near: Any = SimpleNamespace(mark=int)
         writer: Any = SimpleNamespace()
         await _carry(request, near, reader, writer)
 

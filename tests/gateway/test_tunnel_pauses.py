@@ -37,6 +37,12 @@ class Near(asyncio.Transport):
     def close(self) -> None:
         pass
 
+    def abort(self) -> None:
+        pass
+
+    def get_write_buffer_size(self) -> int:
+        return 0
+
 
 class FarWriter:
     """Accepts everything, and reports it as unsent until `read` is set."""
@@ -56,6 +62,9 @@ class FarWriter:
         await self.read.wait()
 
     def close(self) -> None:
+        pass
+
+    def abort(self) -> None:
         pass
 
 
@@ -82,7 +91,7 @@ def test_a_pause_of_the_tunnel_outlasts_all_others(paused_for: str, monkeypatch:
         monkeypatch.setattr("gateway.tunnels.tunnel.open_far_end", partial(answer, (reader, far)))
         request: Any = Asked(near, connection)
         entry = Entry("p", hosts=frozenset({TARGET}))
-        tunnel = asyncio.ensure_future(Tunnels(Rates(loop.time)).call(request, entry, TARGET))
+        tunnel = asyncio.ensure_future(Tunnels(Rates(loop.time), nothing).call(request, entry, TARGET))
         while not far.came:
             await asyncio.sleep(0)
         forwarder: Any = connection._payload_parser
@@ -102,7 +111,7 @@ def test_a_pause_of_the_tunnel_outlasts_all_others(paused_for: str, monkeypatch:
     asyncio.run(asyncio.wait_for(test(), 60))
 
 
-async def nothing(_given: Any) -> Any:
+async def nothing(*_given: Any, **_: Any) -> Any:
     return None
 
 

@@ -130,11 +130,27 @@ def test_the_parallel_tunnels_of_a_project_are_limited(
 
 
 def test_an_idle_tunnel_is_closed(running: Running, host: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateway.tunnels.tunnel.IDLE_FOR", 0.2)
+    monkeypatch.setattr("gateway.tunnels.idleness.IDLE_FOR", 0.2)
     running.tell("alice", ALICE, host)
     with running.open(host) as connection:
         read_head(connection)
         assert connection.recv(1) == b""
+
+
+@pytest.mark.parametrize("same", [True, False], ids=["one name", "many names"])
+def test_names_without_an_answer_delay_no_other_agent(
+    running: Running, host: str, monkeypatch: pytest.MonkeyPatch, same: bool
+) -> None:
+    silent = [f"silent{0 if same else n}.example.org" for n in range(16)]
+    running.tell("alice", ALICE, host, *silent)
+    running.tell("bob", BOB, host)
+    monkeypatch.setattr("gateway.tunnels.connect.WITHIN", 1.0)
+    with contextlib.ExitStack() as stack:
+        hung = [stack.enter_context(running.open(f"{name}:443")) for name in silent]
+        assert running.status(host, source=BOB) == 200
+        assert running.status(host) == (200 if same else 504)
+        assert {read_head(each).split()[1] for each in hung} == {b"504"}
+        assert running.status(host, source=BOB) == 200
 
 
 def test_a_body_after_a_connect_is_passed_on_as_plain_bytes(running: Running, host: str) -> None:

@@ -1,10 +1,10 @@
 """A gateway in a thread of this process, for which a test controls name resolution, and the hosts of tunnels."""
 
+import asyncio
 import contextlib
 import socket
 import threading
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,21 +26,23 @@ PRIVATE = {"near.example.org": "10.1.2.3", "metadata.example.org": "169.254.169.
 
 
 def run_gateway(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator["Running"]:
-    """Every name resolves to this machine, which counts as the public internet, except the names in `PRIVATE`."""
+    """Every name resolves to this machine, which counts as the public internet, except the names in `PRIVATE`.
+
+    Names that begin with "silent" get no answer.
+    """
     from gateway.config import Config
-    from gateway.servers.resolver import PublicResolver
-    from gateway.serving import gateway as serving
-    from gateway.tunnels import connect
+    from gateway.tunnels import connect, lookups
     from gateway.tunnels.target import is_public
-    from gateway.tunnels.tunnel import Tunnels
 
-    async def resolve(host: str, port: int) -> list[str]:
+    def look(host: str, _port: int) -> asyncio.Future[list[str]]:
+        found: asyncio.Future[list[str]] = asyncio.get_running_loop().create_future()
         if host == "missing.example.org":
-            raise socket.gaierror(socket.EAI_NONAME, "no such name")
-        return [PRIVATE[host]] if host in PRIVATE else ["10.9.9.9", FAR]
+            found.set_exception(socket.gaierror(socket.EAI_NONAME, "no such name"))
+        elif not host.startswith("silent"):
+            found.set_result([PRIVATE[host]] if host in PRIVATE else ["10.9.9.9", FAR])
+        return found
 
-    monkeypatch.setattr(serving, "Tunnels", partial(Tunnels, resolve=resolve))
-    monkeypatch.setattr(serving, "PublicResolver", partial(PublicResolver, resolve))
+    monkeypatch.setattr(lookups, "_look_up", look)
     monkeypatch.setattr(connect, "is_public", lambda address: address == FAR or is_public(address))
     (folder / "key").write_text(Fernet.generate_key().decode())
     config = Config(

@@ -20,7 +20,7 @@ from gateway.rules.allowlist import LONGEST_QUERY, passed_headers
 from gateway.rules.paths import ServerPath
 from gateway.rules.rates import Rates
 from gateway.rules.refusals import RefusedError, Why
-from gateway.servers.resolver import PROJECT
+from gateway.tunnels.lookups import PROJECT
 from gateway.tunnels.target import is_allowed
 
 METHODS = ("GET", "POST", "DELETE")

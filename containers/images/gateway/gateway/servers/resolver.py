@@ -2,55 +2,15 @@
 
 import asyncio
 import socket
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import ContextVar
-from functools import partial
-from weakref import WeakValueDictionary
 
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from gateway.rules.refusals import RefusedError
-from gateway.tunnels.connect import Resolve, find_public, look_up
+from gateway.tunnels.connect import Resolve, find_public
 from gateway.tunnels.target import Target
 
 WITHIN = 10.0
 """Seconds for a lookup, including the wait for other lookups of the project."""
-LOOKUPS_PER_PROJECT = 2
-"""Simultaneous lookups of one project, so that a project whose names get no answer leaves threads for others."""
-PROJECT: ContextVar[str] = ContextVar("project", default="")
-"""The project for which a server is called."""
-
-Look = Callable[[str, int], asyncio.Future[list[str]]]
-_NAMES = ThreadPoolExecutor(32, thread_name_prefix="names-of-servers")
-
-
-class Lookups:
-    """Limits the lookups of each project. A lookup counts until its thread ends, even if its caller has given up."""
-
-    def __init__(self, look: Look | None = None) -> None:
-        self._look = look or partial(look_up, pool=_NAMES)
-        self._turns: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
-
-    async def resolve(self, host: str, port: int) -> list[str]:
-        """Raises OSError."""
-        turns = self._turns.setdefault(PROJECT.get(), asyncio.Semaphore(LOOKUPS_PER_PROJECT))
-        await turns.acquire()
-        try:
-            looking = self._look(host, port)
-        except BaseException:
-            turns.release()
-            raise
-        looking.add_done_callback(partial(_end, turns))
-        await asyncio.wait([looking])
-        return looking.result()
-
-
-def _end(turns: asyncio.Semaphore, looking: asyncio.Future[list[str]]) -> None:
-    """Reads the lookup's error, because asyncio logs errors that are never read, and this one contains the name."""
-    if not looking.cancelled():
-        looking.exception()
-    turns.release()
 
 
 class PublicResolver(AbstractResolver):
@@ -59,8 +19,8 @@ class PublicResolver(AbstractResolver):
     aiohttp would not ask it about an IP address instead of a name, but entries contain none.
     """
 
-    def __init__(self, resolve: Resolve | None = None) -> None:
-        self._resolve = resolve or Lookups().resolve
+    def __init__(self, resolve: Resolve) -> None:
+        self._resolve = resolve
 
     async def resolve(
         self,

@@ -37,6 +37,7 @@ from gateway.serving.state_lock import LOOK_EVERY, state_lock
 from gateway.sightings import Sightings
 from gateway.telegram.call import TelegramCalls
 from gateway.telegram.polls import Polls
+from gateway.tunnels.lookups import Lookups
 from gateway.tunnels.tunnel import Tunnels
 
 IDLE_FOR = 65.0
@@ -83,12 +84,13 @@ async def _started(
     config: Config, table: Table, ledger: Ledger, now: Callable[[], float], gate: ReadinessGate,
     listening: socket.socket | None,
 ) -> AsyncIterator[int]:  # fmt: skip
-    async with open_client() as client, open_client(PublicResolver()) as public_client:
+    lookups = Lookups()
+    async with open_client() as client, open_client(PublicResolver(lookups.resolve)) as public_client:
         sightings, polls, loop = Sightings(now), Polls(), asyncio.get_running_loop()
         rates = Rates(loop.time)
         telegram = TelegramCalls(client, polls, sightings, ledger, rates)
         providers = ProviderCalls(client, ledger, sightings, rates)
-        tunnels = Tunnels(rates)
+        tunnels = Tunnels(rates, lookups.resolve)
         throttle = Throttle(config.connections / 2, loop.time)
         servers = ServerCalls(public_client, rates)
         comparison = Comparison(loop.time)

@@ -42,7 +42,7 @@ class Revocation:
             self._polls.end_of(old.project)
         if new is None or new.servers != old.servers or new.hosts != old.hosts:
             self._servers.end_of(old.project)
-        if new is None or new.hosts != old.hosts:
+        if new is None or new.hosts != old.hosts or new.address != old.address:
             self._tunnels.end_of(old.project)
         if new is None:
             self._sightings.forget(old.project)

@@ -2,8 +2,7 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -14,13 +13,13 @@ from gateway.entries.entry import Entry
 from gateway.pipes.piece_filter import BEGUN, BrokenError, Pay
 from gateway.rules.rates import Rates
 from gateway.rules.refusals import RefusedError, Why
-from gateway.tunnels.connect import Resolve, open_far_end, resolve
+from gateway.tunnels.connect import Resolve, open_far_end
+from gateway.tunnels.idleness import IdleError, send_rest, unless_idle, unsent
+from gateway.tunnels.lookups import PROJECT
 from gateway.tunnels.target import Target, is_allowed
 
 MOST = 32
 """Simultaneous tunnels of one project."""
-IDLE_FOR = 300.0
-"""Seconds without traffic after which a tunnel is closed."""
 PIECE = 65536
 OPEN = b"HTTP/1.1 200 Connection established\r\n\r\n"
 
@@ -36,45 +35,66 @@ class Ended(web.StreamResponse):
 
 
 class Tunnels:
-    def __init__(self, rates: Rates, resolve: Resolve = resolve) -> None:
+    def __init__(self, rates: Rates, resolve: Resolve) -> None:
         self._rates = rates
         self._resolve = resolve
-        self._open: defaultdict[str, set[asyncio.Transport]] = defaultdict(set)
+        self._open: defaultdict[str, dict[asyncio.Transport, asyncio.WriteTransport | None]] = defaultdict(dict)
+        """The connections of each project's agent, with those to the hosts as far as they are open."""
+        self._ending: set[asyncio.Task[None]] = set()
 
     async def call(self, request: web.BaseRequest, entry: Entry, target: Target) -> web.StreamResponse:
         """Returns when the tunnel has ended. Raises RefusedError before the tunnel is open."""
+        project = entry.project
         if not is_allowed(target, entry.hosts):
             raise RefusedError(Why.FORBIDDEN, "This agent may not reach that host.")
         near = request.transport
         if near is None:
             raise BrokenError
-        with self._count(entry, near):
+        PROJECT.set(project)
+        self._enter(project, near)
+        try:
             reader, writer = await open_far_end(target, self._resolve)
-            try:
-                pay = partial(self._rates.pay, entry)
-                await _carry(request, Forwarder(request.protocol, writer, pay), reader, pay)
-            finally:
-                writer.transport.abort() if near.is_closing() else writer.close()
-                near.close()
+        except BaseException:
+            self._leave(project, near)
+            raise
+        far = self._open[project][near] = writer.transport
+        try:
+            pay = partial(self._rates.pay, entry)
+            await _carry(request, Forwarder(request.protocol, writer, pay), reader, pay)
+        except IdleError:
+            near.abort()
+            far.abort()
+        finally:
+            ending = asyncio.create_task(self._end(project, near, far))
+            self._ending.add(ending)
+            ending.add_done_callback(self._ending.discard)
         return Ended()
 
     def end_of(self, project: str) -> None:
         """Cuts the tunnels of a project whose allowed hosts have changed."""
-        for transport in list(self._open.get(project, ())):
-            transport.abort()
+        for near, far in list(self._open.get(project, {}).items()):
+            near.abort()
+            if far is not None:
+                far.abort()
 
-    @contextmanager
-    def _count(self, entry: Entry, near: asyncio.Transport) -> Iterator[None]:
-        mine = self._open[entry.project]
+    def _enter(self, project: str, near: asyncio.Transport) -> None:
+        mine = self._open[project]
         if len(mine) >= MOST:
             raise RefusedError(Why.RATE, "This agent has too many connections open.", retry_after=1)
-        mine.add(near)
+        mine[near] = None
+
+    def _leave(self, project: str, near: asyncio.Transport) -> None:
+        mine = self._open[project]
+        del mine[near]
+        if not mine:
+            del self._open[project]
+
+    async def _end(self, project: str, near: asyncio.Transport, far: asyncio.WriteTransport) -> None:
+        """Sends both sides what is left for them. The tunnel counts until then, because that takes memory."""
         try:
-            yield
+            await asyncio.gather(send_rest(near), send_rest(far))
         finally:
-            mine.discard(near)
-            if not mine:
-                self._open.pop(entry.project, None)
+            self._leave(project, near)
 
 
 class Forwarder:
@@ -90,10 +110,15 @@ class Forwarder:
         self._pay = pay
         self._loop = asyncio.get_running_loop()
         self._draining: asyncio.Task[None] | None = None
-        self.moved_at = self._loop.time()
+        self._came = 0
+
+    def mark(self) -> tuple[int, ...]:
+        """Returns numbers that change when anything moves to either side."""
+        near = self._near.transport
+        return self._came, unsent(near) if near else 0, unsent(self._writer.transport)
 
     def feed_data(self, data: bytes) -> tuple[bool, bytes]:
-        self.moved_at = self._loop.time()
+        self._came += len(data)
         self._writer.write(data)
         wait, is_full = self._pay(len(data)), self._writer.transport.get_write_buffer_size() > PIECE
         if wait or is_full:
@@ -116,23 +141,25 @@ class Forwarder:
 
 
 async def _carry(request: web.BaseRequest, forwarder: Forwarder, reader: asyncio.StreamReader, pay: Pay) -> None:
-    loop = asyncio.get_running_loop()
+    """Returns when the host sends no more. Raises IdleError."""
     protocol: Any = request.protocol
+    writer: Any = request.writer
     request[BEGUN] = True
     with suppress(OSError):
-        await request.writer.write(OPEN)
+        await writer.write(OPEN)
         protocol.set_parser(forwarder)
-        while True:
-            try:
-                async with asyncio.timeout(IDLE_FOR):
-                    piece = await reader.read(PIECE)
-            except TimeoutError:
-                if reader.exception() is not None:
-                    raise  # the host's connection has failed: the next read would raise the same error at once
-                if loop.time() - forwarder.moved_at >= IDLE_FOR:
-                    return
-                continue
-            if not piece:
-                return
-            await request.writer.write(piece)
+        while piece := await unless_idle(partial(reader.read, PIECE), forwarder.mark):
+            await writer.write(piece, drain=False)
+            if protocol.writing_paused:
+                await _drain(request, forwarder)
             await asyncio.sleep(pay(len(piece)))
+
+
+async def _drain(request: web.BaseRequest, forwarder: Forwarder) -> None:
+    """Waits until the agent has read enough. Raises IdleError."""
+    draining = asyncio.ensure_future(request.writer.drain())
+    try:
+        # The library cannot drain again after its wait was cancelled.
+        await unless_idle(partial(asyncio.shield, draining), forwarder.mark)
+    finally:
+        draining.cancel()
