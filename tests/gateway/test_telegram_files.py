@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from urllib.parse import unquote
 
 import pytest
+from gateway.rules.paths import read_telegram
 
 from tests.fakes.http_server import FakeServer
 from tests.fakes.messages import Answer, Request
@@ -49,6 +51,60 @@ def test_files_pass_up_and_down(alice: Agent) -> None:
             ("POST", f"/bot{alice.token}/sendDocument"),
             ("GET", f"/file/bot{alice.token}/documents/file_1.pdf"),
         ]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["a%20b.pdf", "a+b.pdf", "file_1.%D0%BF%D0%B4%D1%84", "file_1.%e6%96%87", "file_(1),[2].pdf", "a%27b", "a%5Bb%5D"],
+)
+def test_a_file_s_path_passes_byte_for_byte(alice: Agent, name: str) -> None:
+    """Its ending is that of the sender's file, in any script."""
+    allowed = not set(name) & set("[]")
+    with files_of(alice) as files:
+        found = alice.ask("GET", f"/tg/file/bot1:{alice.virtual_token}/documents/{name}")
+        assert found.status == (200 if allowed else 404)
+        asked = f"/file/bot{alice.token}/documents/{unquote(name)}"  # the fake decodes it
+        assert files.requests == [("GET", asked)] * allowed
+    path = read_telegram(f"/tg/file/bot1:{alice.virtual_token}/documents/{name}")
+    assert path is None or path.rest == f"documents/{name}"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(
+            "../getMe",
+            "%2e%2e/getMe",
+            ".%2e/getMe",
+            "a/../../getMe",
+            "a/%2E%2E/x",
+            "./x",
+            "a/%2e/x",
+            "..",
+            "%2e",
+            "a/..",
+        ),
+        *("a%2f..%2fx", "a%2Fx", "a%5cx", "a%5C..%5Cx", "a\\x", "a%252e%252e%252fx", "a%25x", "a%3Fx", "a%23x", "a%00"),
+        *(
+            "a%0d%0ax",
+            "a%0ax",
+            "a%7f",
+            "a%C2%85",
+            "a%E2%80%A8",
+            "a//x",
+            "/x",
+            "a/",
+            "a%2",
+            "a%zz",
+            "a%",
+            "a%ff",
+            "a%c0%ae",
+        ),
+        *("a%C0%AF..", "a%EF%BF%BD", "a#x", "a;/../x", "a..b", "%2Ehidden"),
+    ],
+)
+def test_a_file_s_path_leads_nowhere_else(path: str) -> None:
+    assert read_telegram(f"/tg/file/bot1:{'x' * 20}/{path}") is None
 
 
 def test_a_part_of_a_file_says_which_part_it_is(alice: Agent) -> None:

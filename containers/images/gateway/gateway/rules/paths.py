@@ -1,12 +1,14 @@
 """Reads from its path what a request asks for. Paths are not decoded, so that the upstream reads them the same way.
 
-The only escapes allowed are those in a model's name (clients write models/openai%2Fgpt-5) and that of the colon in a
-bot's token (python-telegram-bot escapes the paths of files).
+The only escapes allowed are those in a model's name (clients write models/openai%2Fgpt-5), that of the colon in a bot's
+token (python-telegram-bot escapes the paths of files), and those in a file's path, whose ending is that of the sender's
+file.
 """
 
 import re
 from dataclasses import dataclass
 from enum import Enum, auto
+from urllib.parse import unquote
 
 from gateway.entries.entry import Kind
 
@@ -16,7 +18,10 @@ _TELEGRAM = re.compile(
 """Any number of a bot is accepted: the agent's token keeps the old one when its owner changes the bot."""
 _SERVER = re.compile(r"/out/(?P<credential>[\w-]{1,256})/(?P<server>[0-9a-f]{16})", re.ASCII)
 _METHOD = re.compile(r"[A-Za-z]{1,64}")
-_FILE = re.compile(r"[\w-][\w.~-]*(?:/[\w-][\w.~-]*)*", re.ASCII)
+_FILE = re.compile(r"(?:[\w.~!$&'()*+,;=:@-]|/|%[0-9A-Fa-f]{2})+", re.ASCII)
+"""What RFC 3986 allows in a path."""
+_DECODED_NAME = re.compile(r"(?!\.)[^/\\%?#\x00-\x1f\x7f-\x9f\u2028\u2029\ufffd]+")
+"""A name in a file's path, decoded. Nothing in it can become a separator or a step up, even if it is decoded twice."""
 _MODEL = re.compile(r"models/(?P<model>[\w~-](?:[\w.:@~+-]|/(?![./])|%2[Ff]|%3[Aa]|%40)*)", re.ASCII)
 _LLM = "/llm/v1/"
 
@@ -79,10 +84,20 @@ def read_telegram(target: str) -> TelegramPath | None:
     found = _TELEGRAM.fullmatch(path)
     if found is None:
         return None
-    wanted = _FILE if found["file"] else _METHOD
-    if not wanted.fullmatch(found["rest"]) or ".." in found["rest"]:
+    is_known = _is_file if found["file"] else _METHOD.fullmatch
+    if not is_known(found["rest"]):
         return None
     return TelegramPath(found["credential"], bool(found["file"]), found["rest"], query)
+
+
+def _is_file(path: str) -> bool:
+    if not _FILE.fullmatch(path) or ".." in unquote(path):
+        return False
+    names = (unquote(name, errors="strict") for name in path.split("/"))
+    try:
+        return all(_DECODED_NAME.fullmatch(name) for name in names)
+    except UnicodeDecodeError:
+        return False
 
 
 def read_provider(method: str, path: str, kind: Kind) -> tuple[Call, str] | None:
