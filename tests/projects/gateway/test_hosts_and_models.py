@@ -175,10 +175,12 @@ def test_a_shortened_list_blocks_only_a_change_of_plan(api: APIClient, project: 
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize("hosts", ["x.example", ""])
 def test_an_agent_confined_to_the_gateway_gets_a_proxy_for_its_hosts(
-    engine: MemoryEngine, deploy: Callable[..., Project]
+    engine: MemoryEngine, deploy: Callable[..., Project], hosts: str
 ) -> None:
-    AgentType.objects.update(allowed_hosts="x.example")
+    """Also without hosts, so that the first one is in force without a restart."""
+    AgentType.objects.update(allowed_hosts=hosts)
     confined, free = deploy(egress="gateway"), deploy(telegramToken="555:another-bot")
     for project, proxy in ((confined, "http://172.30.0.2:8080"), (free, None)):
         spec = engine.containers[project.container_name].spec
