@@ -4,20 +4,20 @@ The other side is `containers/images/gateway/gateway/control/commands.py`.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from containers.gateway.entries import Entry
 from containers.gateway.leases import GatewayClock, Lease
+from containers.gateway.messages import GARBLED, in_parts, object_of, whole
 from containers.gateway.transport import Transport
 from containers.outbound.foreign_json import read_json
 
 WITHIN = 10.0
 """Seconds for one request."""
 
-GARBLED = "The gateway gave an answer that Berth does not understand."
 NOT_AT_WORK = "The gateway is not at work yet."
 _SIGHTED_WORDS = ("budget_period", "astray_from")
 _COUNTS = ("messages", "requests", "errors", "estimated", "input", "output", "cached", "money")
@@ -98,12 +98,17 @@ class GatewayClient:
         """Returns the version in force for each of these projects: this one, or a later one that arrived first.
 
         On return it is on the gateway's disk and in force, and the requests of void projects have ended. The call may
-        be repeated. `lease` is for those of these entries that need one.
+        be repeated. Many entries go in several messages: if one is refused, earlier ones are in force. `lease` is for
+        those of these entries that need one.
         """
         documents = [entry.as_document() for entry in entries]
         leased = {"lease": lease.as_document()} if lease else {}
-        applied = self._ask("apply", version=version, entries=documents, void=list(void), **leased).get("applied")
-        return {str(project): _whole(held) for project, held in _object(applied).items()}
+        voided, held = list(void), dict[str, int]()
+        for part in in_parts(documents):
+            applied = self._ask("apply", version=version, entries=part, void=voided, **leased).get("applied")
+            held |= {str(project): whole(each) for project, each in object_of(applied).items()}
+            voided = []
+        return held
 
     def renew(self, versions: Mapping[str, int], lease: Lease) -> set[str]:
         """Returns the projects that have a lease now. Projects that are void, or in another version there, get none."""
@@ -122,11 +127,14 @@ class GatewayClient:
             raise EngineUnavailableError(GARBLED)
         return GatewayClock(epoch, float(clock))
 
-    def versions(self) -> dict[str, Standing]:
-        """Returns the standing of all projects that the gateway knows."""
-        found = _object(self._ask("versions").get("versions"))
+    def versions(self, among: Collection[str] | None = None) -> dict[str, Standing]:
+        """Returns the standing of all projects that the gateway knows. With `among`, void projects only if they are
+        named. A gateway of an older version returns all of them even then.
+        """
+        named = {} if among is None else {"among": list(among)}
+        found = object_of(self._ask("versions", **named).get("versions"))
         return {
-            project: Standing(_whole(_object(each).get("version")), bool(_object(each).get("void")))
+            project: Standing(whole(object_of(each).get("version")), bool(object_of(each).get("void")))
             for project, each in found.items()
         }
 
@@ -136,24 +144,24 @@ class GatewayClient:
         rows = answer.get("rows")
         if not isinstance(rows, list):
             raise EngineUnavailableError(GARBLED)
-        page = tuple(_read_row(_object(row)) for row in rows)
-        return UsagePage(str(answer.get("store")), _whole(answer.get("seq")), page, bool(answer.get("more")))
+        page = tuple(_read_row(object_of(row)) for row in rows)
+        return UsagePage(str(answer.get("store")), whole(answer.get("seq")), page, bool(answer.get("more")))
 
     def sightings(self, *, missed_nothing: bool = False) -> dict[str, Sighting]:
         """Returns what the gateway observed. `missed_nothing` confirms that its last `versions` were complete, so that
         a credential that it does not know is invalid everywhere.
         """
-        seen = _object(self._ask("truth", **({"missed_nothing": True} if missed_nothing else {})).get("seen"))
-        return {project: _read_sighting(_object(each)) for project, each in seen.items()}
+        seen = object_of(self._ask("truth", **({"missed_nothing": True} if missed_nothing else {})).get("seen"))
+        return {project: _read_sighting(object_of(each)) for project, each in seen.items()}
 
     def counters(self, *, project: str, container: str) -> Mapping[str, Any] | None:
         """Returns what the container uses, in the form of an engine's stats. None: it is not on the gateway's node."""
         found = self._ask("counters", project=project, container=container).get("counters")
-        return None if found is None else _object(found)
+        return None if found is None else object_of(found)
 
     def ping(self) -> int:
         """Returns the version of the protocol that the gateway speaks."""
-        return _whole(self._ask("ping").get("protocol"))
+        return whole(self._ask("ping").get("protocol"))
 
     def is_ready(self) -> bool:
         """Returns whether it is at work. Otherwise it still waits until its predecessor has ended."""
@@ -162,7 +170,7 @@ class GatewayClient:
     def _ask(self, do: str, **message: Any) -> dict[str, Any]:
         line = json.dumps({"do": do, **message}, separators=(",", ":")).encode() + b"\n"
         try:
-            answer = _object(read_json(self._transport.exchange(line, within=self._within)))
+            answer = object_of(read_json(self._transport.exchange(line, within=self._within)))
         except ValueError:
             raise EngineUnavailableError(GARBLED) from None
         if answer.get("ok") is not True:
@@ -172,8 +180,8 @@ class GatewayClient:
 
 
 def _read_row(row: dict[str, Any]) -> UsageRow:
-    counts = [_whole(row.get(name)) for name in _COUNTS]
-    return UsageRow(str(row.get("project")), _whole(row.get("hour")), str(row.get("model")), *counts)
+    counts = [whole(row.get(name)) for name in _COUNTS]
+    return UsageRow(str(row.get("project")), whole(row.get("hour")), str(row.get("model")), *counts)
 
 
 def _read_sighting(seen: dict[str, Any]) -> Sighting:
@@ -182,15 +190,3 @@ def _read_sighting(seen: dict[str, Any]) -> Sighting:
     if not all(each is None or isinstance(each, int | float) for each in fields.values()):
         raise EngineUnavailableError(GARBLED)
     return Sighting(**fields, budget_period=period, astray_from=address)
-
-
-def _whole(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise EngineUnavailableError(GARBLED)
-    return value
-
-
-def _object(value: object) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise EngineUnavailableError(GARBLED)
-    return value

@@ -79,9 +79,11 @@ class MemoryGateway:
                     self._seen.pop(project, None)
         return {"applied": {project: self.versions[project] for project in [*entries, *void]}}
 
-    def _versions(self, _message: dict[str, Any]) -> dict[str, Any]:
+    def _versions(self, message: dict[str, Any]) -> dict[str, Any]:
+        among = message.get("among", self.versions)
         held = {project: {"version": version} for project, version in self.versions.items()}
-        return {"versions": {name: {**each, "void": self.entries[name] is None} for name, each in held.items()}}
+        shown = {name: {**each, "void": self.entries[name] is None} for name, each in held.items()}
+        return {"versions": {name: each for name, each in shown.items() if not each["void"] or name in among}}
 
     def _usage(self, message: dict[str, Any]) -> dict[str, Any]:
         fresh = sorted((at, cell) for cell, at in self._changed_at.items() if at > int(message["since"]))

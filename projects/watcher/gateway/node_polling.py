@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 from containers.errors import EngineError, EngineUnavailableError
 from containers.gateway.protocol import WITHIN, GatewayClient, Sighting
 from containers.gateway.transport import Transport
-from projects.watcher.gateway.entries import read_in_force, reconcile_with
+from projects.watcher.gateway.entries import find_in_force, read_in_force, reconcile_with
 from projects.watcher.gateway.parallel_requests import PLACES_OF_LOOKS, ask_all
 from projects.watcher.gateway.usage import read_usage
 
@@ -37,7 +37,8 @@ class Seen(NamedTuple):
 def look_at_all(ways: Mapping[str, Transport]) -> Seen:
     """Returns what the gateways answer. Raises `EngineError` if none answers."""
     look = _Look(ways)
-    held = look.ask(lambda client, _: client.versions())
+    named = find_in_force()
+    held = look.ask(lambda client, _: client.versions(named))
     look.take_turns(held, lambda client, node: read_usage(client, node=node))
     rows = read_in_force() if held else {}  # after reading usage, because entries contain what was spent
     results = look.take_turns(held, lambda client, node: reconcile_with(client, held[node], rows, node=node))

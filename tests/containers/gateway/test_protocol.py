@@ -77,6 +77,23 @@ def test_an_entry_is_in_force_once_it_is_acknowledged(client: GatewayClient, way
     assert (found[one], found[two]) == (Standing(3, is_void=False), Standing(4, is_void=True))
 
 
+def test_tombstones_are_left_out_unless_they_are_asked_for(client: GatewayClient, way: str) -> None:
+    """A gateway keeps those of all projects that were ever deleted."""
+    valid, void, named = f"{way}-a-valid", f"{way}-a-void", f"{way}-a-named"
+    client.apply(version=3, entries=[entry(valid)], void=[void, named])
+    found = client.versions(among=[named, f"{way}-unknown"])
+    assert {key for key in found if key.startswith(f"{way}-a")} == {valid, named}
+    assert found[named] == Standing(3, is_void=True)
+
+
+def test_a_message_that_is_too_large_is_sent_in_parts(
+    client: GatewayClient, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("containers.gateway.messages.LARGEST_MESSAGE", 1500)
+    many = [f"{way}-b-{n}" for n in range(9)]
+    assert client.apply(version=3, entries=map(entry, many), void=[f"{way}-b"]) == dict.fromkeys([*many, f"{way}-b"], 3)
+
+
 def test_usage_and_sightings_are_read(client: GatewayClient) -> None:
     page = client.usage_since(0)
     assert (page.rows, page.has_more, page.seq) == ((), False, 0)

@@ -4,6 +4,7 @@ apply     {version, entries: [...], void: [project, ...]}   →  {applied: {proj
           and {lease: {epoch, until}} for the entries
 renew     {versions: {project: version}, lease}             →  {renewed: [project, ...], epoch, clock}
 versions  {}                                                →  {versions: {project: {version, void}}}
+          or {among: [project, ...]}: tombstones of these only
 usage     {since}                                           →  {store, seq, rows, more}
 truth     {}                                                →  {began, seen: {project: ...}}
 counters  {project, container}                              →  {counters: what its container uses, or null}
@@ -72,9 +73,10 @@ class Commands:
             raise EntryError("renew needs a lease, and versions that are whole numbers.")
         return {"renewed": self._table.renew(versions, lease), **self._table.leases.as_document()}
 
-    async def _versions(self, _message: dict[str, Any]) -> dict[str, Any]:
+    async def _versions(self, message: dict[str, Any]) -> dict[str, Any]:
+        among = frozenset(map(str, _list(message, "among"))) if "among" in message else None
         self._comparison.begin()
-        return {"versions": self._table.versions()}
+        return {"versions": self._table.versions(among)}
 
     async def _usage(self, message: dict[str, Any]) -> dict[str, Any]:
         return await self._ledger.read_since(_number(message, "since"))

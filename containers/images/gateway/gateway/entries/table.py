@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,10 +76,14 @@ class Table:
         """
         return virtual in self._returning
 
-    def versions(self) -> dict[str, dict[str, Any]]:
+    def versions(self, among: Collection[str] | None = None) -> dict[str, dict[str, Any]]:
+        """Returns the standing of all projects. With `among`, leaves out tombstones of other projects than these: there
+        are as many as projects were ever deleted.
+        """
         return {
             record.project: {"version": record.version, "void": record.entry is None}
             for record in self._records.values()
+            if record.entry is not None or among is None or record.project in among
         }
 
     def renew(self, versions: Mapping[str, int], lease: Lease) -> list[str]:
