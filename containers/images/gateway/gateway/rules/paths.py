@@ -18,9 +18,9 @@ _TELEGRAM = re.compile(
 """Any number of a bot is accepted: the agent's token keeps the old one when its owner changes the bot."""
 _SERVER = re.compile(r"/out/(?P<credential>[\w-]{1,256})/(?P<server>[0-9a-f]{16})", re.ASCII)
 _METHOD = re.compile(r"[A-Za-z]{1,64}")
-_FILE = re.compile(r"(?:[\w.~!$&'()*+,;=:@-]|/|%[0-9A-Fa-f]{2})+", re.ASCII)
+_FILE = re.compile(r"(?:[\w.~!$&'()*+,;=@-]|/|%[0-9A-Fa-f]{2})+", re.ASCII)
 """What RFC 3986 allows in a path."""
-_DECODED_NAME = re.compile(r"(?!\.)[^/\\%?#\x00-\x1f\x7f-\x9f\u2028\u2029\ufffd]+")
+_DECODED_NAME = re.compile(r"(?!\.)[^/:\\%?#\x00-\x1f\x7f-\x9f\u2028\u2029\ufffd]+")
 """A name in a file's path, decoded. Nothing in it can become a separator or a step up, even if it is decoded twice."""
 _MODEL = re.compile(r"models/(?P<model>[\w~-](?:[\w.:@~+-]|/(?![./])|%2[Ff]|%3[Aa]|%40)*)", re.ASCII)
 _LLM = "/llm/v1/"
