@@ -8,7 +8,7 @@ from collections.abc import Callable
 from django.db import connections
 from django.db.utils import Error as DatabaseError
 
-from containers.processes.side_work import begin_thread
+from containers.processes.side_work import begin_in_time
 
 log = logging.getLogger(__name__)
 
@@ -17,6 +17,9 @@ WITHIN = 120.0
 
 AGAIN = 1.0
 """Seconds until the next attempt."""
+
+BEGINS_WITHIN = 0.5
+"""Seconds for the thread to begin. If memory is exhausted it never does, and the next change tries again."""
 
 MOST = 1000
 """The maximum of changes that wait."""
@@ -35,7 +38,7 @@ class _Deferred:
             if len(self._waiting) < MOST:
                 self._waiting.append((change, time.monotonic() + WITHIN))
             if not self._is_running:
-                self._is_running = begin_thread(self._run)
+                self._is_running = begin_in_time(self._run, BEGINS_WITHIN)
 
     def _run(self) -> None:
         while self._goes_on():

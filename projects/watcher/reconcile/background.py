@@ -2,8 +2,8 @@
 
 import logging
 import threading
+import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from uuid import UUID
@@ -11,6 +11,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import connection
 
+from containers.processes.side_work import begin_in_time
 from projects.models import Project
 from projects.rules.status.remedies import Remedy
 from projects.services.bulkheads import Places
@@ -29,11 +30,18 @@ STARTS_PER_OWNER = 8
 RESERVE = 2
 """The number of places of each kind that are reserved for other owners."""
 
+BEGINS_WITHIN = 0.5
+"""Seconds for a thread to begin. If memory is exhausted, it never does."""
+
+AGAIN = 2.0
+"""Seconds without repairs after a thread that did not begin, so that no round waits for one thread after another."""
+
 STARTS = frozenset({Remedy.BRING_BACK, Remedy.RECREATE, Remedy.REALIGN, Remedy.UPDATE})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Job:
+    project_id: UUID
     owner: str
     places: Places
     repair: Repair
@@ -47,21 +55,28 @@ class Background:
         self._is_over = is_over
         self._pulse = pulse or Pulse()
         # Each thread needs a database connection, and there are not many more of these than threads of the server.
-        self._pool = ThreadPoolExecutor(min(THREADS, settings.BERTH_THREADS), "repair")
+        self._most = min(THREADS, settings.BERTH_THREADS)
         self._starts = Places(total=STARTS_PER_OWNER + RESERVE, each=STARTS_PER_OWNER, reserve=RESERVE)
         self._stops = Places(total=STARTS_PER_OWNER, each=PER_OWNER, reserve=PER_OWNER)
         self._waiting: dict[UUID, _Job] = {}
         self._busy: set[UUID] = set()
         self._lock = threading.Lock()
-        self._stopped = False
+        self._has_ended = threading.Condition(self._lock)
+        self._stopped, self._again_at = False, 0.0
 
     def hand_over(self, project: Project, repair: Repair) -> None:
-        """Runs the repair in a thread as soon as there is a place. It replaces a waiting repair of the project."""
+        """Runs the repair in a thread as soon as there is a place. It replaces a waiting repair of the project.
+
+        Drops it, and all that wait, if no thread begins: a later round hands them over again.
+        """
         places = self._starts if repair.decision.remedy in STARTS else self._stops
+        job = _Job(project_id=project.pk, owner=project.owner_id.hex, places=places, repair=repair)
         with self._lock:
-            if project.pk not in self._busy:
-                self._waiting[project.pk] = _Job(owner=project.owner_id.hex, places=places, repair=repair)
-        self._begin_more()
+            if project.pk not in self._busy and time.monotonic() >= self._again_at:
+                self._waiting[project.pk] = job
+        while (begun := self._take_next()) is not None:
+            if not begin_in_time(partial(self._work_off, begun), BEGINS_WITHIN):
+                self._drop(begun)
 
     def waiting(self) -> set[UUID]:
         """Returns the projects whose repairs wait for a place."""
@@ -73,19 +88,28 @@ class Background:
         with self._lock:
             self._stopped = True
             self._waiting.clear()
-        self._pool.shutdown(wait=True, cancel_futures=True)
+            self._has_ended.wait_for(lambda: not self._busy)
 
-    def _begin_more(self) -> None:
+    def _take_next(self) -> _Job | None:
+        """Returns the first waiting repair for which there are a thread and a place, and takes both."""
         with self._lock:
-            if self._stopped:
-                return
-            for project_id, job in list(self._waiting.items()):
+            if self._stopped or len(self._busy) >= self._most:
+                return None
+            for project_id, job in self._waiting.items():
                 if job.places.try_take(job.owner):
-                    del self._waiting[project_id]
                     self._busy.add(project_id)
-                    self._pool.submit(partial(self._do, project_id, job))
+                    return self._waiting.pop(project_id)
+            return None
 
-    def _do(self, project_id: UUID, job: _Job) -> None:
+    def _work_off(self, job: _Job | None) -> None:
+        while job is not None:
+            try:
+                self._do(job)
+            finally:
+                self._give_back(job)
+            job = self._take_next()
+
+    def _do(self, job: _Job) -> None:
         try:
             with self._pulse.work(within=REPAIR):
                 if not self._is_over():
@@ -94,7 +118,16 @@ class Background:
             log.exception("A repair failed; a later round tries again.")
         finally:
             connection.close()
-            with self._lock:
-                self._busy.discard(project_id)
-                job.places.give_back(job.owner)
-            self._begin_more()
+
+    def _give_back(self, job: _Job) -> None:
+        with self._lock:
+            self._busy.discard(job.project_id)
+            job.places.give_back(job.owner)
+            self._has_ended.notify_all()
+
+    def _drop(self, job: _Job) -> None:
+        log.warning("No thread begins for repairs; a later round tries again.")
+        with self._lock:
+            self._again_at = time.monotonic() + AGAIN
+            self._waiting.clear()
+        self._give_back(job)

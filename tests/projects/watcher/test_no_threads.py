@@ -2,6 +2,7 @@
 
 import _thread
 import time
+from collections.abc import Callable
 from threading import Thread
 
 import pytest
@@ -9,8 +10,13 @@ import pytest
 from accounts import clock
 from containers.vocabulary import Observation
 from projects.models import Project
+from projects.services import deferred
+from projects.services.deferred import defer
 from projects.watcher.ends.run_ends import RunEnds
+from projects.watcher.reconcile import background as repairs
 from projects.watcher.reconcile import inspection
+from projects.watcher.reconcile.background import Background
+from projects.watcher.reconcile.full import reconcile
 from projects.watcher.reconcile.inspection import inspecting
 from projects.watcher.reconcile.report_inspections import ReportInspections
 from projects.watcher.threads import ENDS_WITHIN, PeriodicTask
@@ -98,3 +104,52 @@ def test_containers_are_inspected(
         found.update((key, answer()) for key, answer in answers)
     assert sorted(found) == sorted(keys)
     assert all(found.values())
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("end", [MemoryEngine.vanish, MemoryEngine.exit])
+@pytest.mark.parametrize("narrow", [True, False])
+def test_ended_agents_come_back_once_there_are_threads_again(
+    narrow: bool, end: Callable[[MemoryEngine, str], None], victim: Project, others: list[Project],
+    engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    monkeypatch.setattr(repairs, "BEGINS_WITHIN", 0.01)
+    background = Background()
+
+    def look() -> bool:
+        reconcile(narrow=narrow, hand_over=background.hand_over, waiting=background.waiting())
+        return all(each.is_up for each in engine.containers.values()) and len(engine.containers) == 3
+
+    for each in (victim, *others):
+        end(engine, each.container_name)
+    assert not look()
+    assert background.waiting() == set()
+    monkeypatch.undo()
+    monkeypatch.setattr(repairs, "AGAIN", 0.0)
+    background._again_at = 0.0
+    wait_until(look)
+    background.stop()
+
+
+def test_rounds_wait_for_one_thread_that_does_not_begin_and_not_for_one_after_another(
+    victim: Project, others: list[Project], engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[object] = []
+    monkeypatch.setattr(repairs, "AGAIN", 3600.0)
+    monkeypatch.setattr(repairs, "begin_in_time", lambda *given: tried.append(given))
+    for each in (victim, *others):
+        engine.exit(each.container_name)
+    background = Background()
+    reconcile(hand_over=background.hand_over)
+    assert len(tried) == 1
+    background.stop()
+
+
+def test_deferred_changes_are_made_once_there_are_threads_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    monkeypatch.setattr(deferred, "BEGINS_WITHIN", 0.01)
+    monkeypatch.setattr(deferred, "AGAIN", 0.0)
+    defer(lambda: made.append(1))
+    monkeypatch.undo()
+    defer(lambda: made.append(2))
+    wait_until(lambda: made == [1, 2])
