@@ -17,7 +17,6 @@ from rest_framework_simplejwt.tokens import AccessToken
 from accounts import clock
 from accounts.errors import InvalidTokenError
 from accounts.models import RevokedSession, User
-from accounts.models.throttle import REVOCATIONS_KEPT_FOR
 
 # Our tokens have about 350 characters.
 _MAX_LENGTH = 2048
@@ -61,7 +60,6 @@ def read_session(token: str) -> SessionClaims:
 
 def revoke_session(*, jti: str, expires_at: datetime) -> None:
     """Ends the session: the next request is refused. May be repeated."""
-    RevokedSession.objects.filter(expires_at__lt=clock.now() - REVOCATIONS_KEPT_FOR).delete()
     RevokedSession.objects.bulk_create([RevokedSession(jti=jti, expires_at=expires_at)], ignore_conflicts=True)
 
 

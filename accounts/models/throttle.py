@@ -4,8 +4,8 @@ from datetime import datetime, timedelta
 
 from django.db import models
 
-REVOCATIONS_KEPT_FOR = timedelta(days=2)
-"""How long after its end a revoked session is remembered. A clock that was ahead for a day and steps back makes the
+REVOCATIONS_KEPT_FOR = timedelta(days=30)
+"""How long after its end a revoked session is remembered. A clock that was ahead for weeks and steps back makes the
 token valid again, but not the session.
 """
 

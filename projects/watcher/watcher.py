@@ -141,6 +141,7 @@ class Watcher:
         if not leads:
             self._follow_nothing()
             return
+        self._retention.step()  # before the round, because the heartbeat hides how far the clock was moved
         self._protection.step()
         now = time.monotonic()
         include_volumes, narrow = now >= self._volumes_again_at and not self._failing, now < self._compare_again_at
@@ -161,7 +162,6 @@ class Watcher:
         if include_volumes:
             self._volumes_again_at = time.monotonic() + VOLUMES_EVERY
             do_chores()
-        self._retention.step()
         self._bot_claims.step()
 
     def _reconcile(self, changed_keys: set[str], *, include_volumes: bool, narrow: bool) -> Round:

@@ -21,6 +21,7 @@ from projects.models.event_bounds import find_surplus_events
 from projects.models.figures.sample import KEPT_FOR as SAMPLES_KEPT_FOR
 from projects.models.idempotency import KEPT_FOR
 from projects.models.processes.long_request import HELD_FOR
+from projects.watcher.upkeep.steady_clock import SteadyClock
 
 log = logging.getLogger(__name__)
 
@@ -32,14 +33,19 @@ BATCH = 500
 
 
 class Retention:
-    """Goes through the tables once an hour; each step deletes at most one batch."""
+    """Goes through the tables once an hour; each step deletes at most one batch, and nothing while the clock may be
+    wrong.
+    """
 
     def __init__(self) -> None:
+        self._clock = SteadyClock()
         self._batches: Iterator[int] = iter(())
         self._again_at = 0.0
 
     def step(self) -> None:
-        if next(self._batches, None) is None and time.monotonic() >= self._again_at:
+        if not self._clock.is_trusted():
+            self._batches = iter(())  # it goes by the time that the clock had when it began
+        elif next(self._batches, None) is None and time.monotonic() >= self._again_at:
             self._again_at = time.monotonic() + EVERY
             self._batches = prune()
 

@@ -21,7 +21,19 @@ from accounts.models import (
     UsageCounter,
     User,
 )
-from projects.models import Event, IdempotencyRecord, LongRequest, Sample
+from projects.models import (
+    AlertChannel,
+    AlertDelivery,
+    Batch,
+    BatchItem,
+    DeliveryState,
+    Event,
+    HourlyUsage,
+    IdempotencyRecord,
+    LongRequest,
+    Sample,
+)
+from projects.rules.alerts import Way
 
 Add = Callable[[User, datetime], Any]
 
@@ -79,6 +91,26 @@ def event(user: User, at: datetime) -> Event:
     return Event.objects.create(project_id=uuid4(), owner_id=user.pk, at=at, actor="a", source="s", action="stop")
 
 
+def hour(user: User, at: datetime) -> HourlyUsage:
+    return HourlyUsage.objects.create(project_id=uuid4(), owner_id=user.pk, hour=at, model="m", store="s")
+
+
+def alert(**ended: DeliveryState) -> Add:
+    def add(user: User, at: datetime) -> AlertDelivery:
+        channel, _ = AlertChannel.objects.get_or_create(user=user, way=Way.WEBHOOK)
+        return AlertDelivery.objects.create(channel=channel, created_at=at, ended_at=at if ended else None, **ended)
+
+    return add
+
+
+def batch(user: User, at: datetime) -> Batch:
+    return Batch.objects.create(by=user, action="stop", created_at=at)
+
+
+def batch_item(user: User, at: datetime) -> BatchItem:
+    return BatchItem.objects.create(batch=batch(user, at), number=0, project_id=uuid4(), name="x")
+
+
 def staff_action(user: User, at: datetime) -> LogEntry:
     return LogEntry.objects.create(user=user, action_flag=CHANGE, action_time=at, object_repr="x")
 
@@ -113,7 +145,7 @@ TABLES: dict[str, tuple[Add, timedelta, timedelta]] = {
     "invitations by one of the staff": (usage("invitations", 86_400), DAY + MARGIN, NOW),
     "invitations of a person": (usage("invited", 86_400), DAY + MARGIN, NOW),
     "networks that a user is known in": (known_network, 90 * DAY + MARGIN, 89 * DAY),
-    "revoked sessions": (revoked_session, 2 * DAY + MINUTE, DAY),
+    "revoked sessions": (revoked_session, 30 * DAY + MINUTE, 29 * DAY),
     "sessions that are listed": (listed_session, MINUTE + MARGIN, -MINUTE),
     "sessions of the dashboard": (dashboard_session, MINUTE, -MINUTE),
     "sessions of an earlier version": (undigested_session, NOW, -MINUTE),
@@ -129,5 +161,14 @@ TABLES: dict[str, tuple[Add, timedelta, timedelta]] = {
     "what staff did in the admin": (staff_action, 365 * DAY + MINUTE, 365 * DAY - MINUTE),
     "samples of a minute": (sample(1), DAY + 61 * MINUTE, DAY + 59 * MINUTE),
     "samples of a quarter of an hour": (sample(15), 8 * DAY + MINUTE, 8 * DAY - MINUTE),
+    "hours of usage": (hour, 400 * DAY + MINUTE, 400 * DAY - MINUTE),
+    "alerts that have ended": (alert(state=DeliveryState.DELIVERED), 14 * DAY + MINUTE, 14 * DAY - MINUTE),
+    "alerts that wait": (alert(), 14 * DAY + MINUTE, 14 * DAY - MINUTE),
     "events": (event, 365 * DAY + MINUTE, 365 * DAY - MINUTE),
+}
+
+# The same for a table whose rows take others with them, or leave others that are deleted next.
+BATCHES: dict[str, tuple[Add, timedelta, timedelta]] = {
+    "actions on many projects": (batch, DAY + MINUTE, DAY - MINUTE),
+    "projects of actions on many": (batch_item, DAY + MINUTE, DAY - MINUTE),
 }

@@ -13,6 +13,7 @@ from django.db import DatabaseError, connection
 from django.test import Client
 from django.utils import timezone
 
+import accounts.clock
 from accounts.models import RevokedSession, UsageCounter, User
 from accounts.services.code_alarm import send_code_alarm
 from accounts.services.email_change import ask_for_email
@@ -21,13 +22,17 @@ from accounts.throttling.retention import WINDOW_SECONDS
 from projects.models import Event, EventCursor, LongRequest
 from projects.services.account.export import start_export
 from projects.watcher import watcher as loop
-from projects.watcher.upkeep import retention
+from projects.watcher.upkeep import retention, steady_clock
 from projects.watcher.upkeep.retention import Retention, prune
+from projects.watcher.upkeep.steady_clock import WAIT as STEADY
 from projects.watcher.watcher import Watcher
-from tests.projects.watcher.old_rows import DAY, MINUTE, TABLES, Add, event, long_request, revoked_session
+from tests.projects.watcher.old_rows import BATCHES, DAY, MINUTE, TABLES, Add, event, long_request, revoked_session
 from tests.settings import REAL_LIMITS
 
 every_table = pytest.mark.parametrize(("add", "too_old", "not_too_old"), TABLES.values(), ids=TABLES.keys())
+
+EVERY = TABLES | BATCHES
+every_table_and_batches = pytest.mark.parametrize(("add", "too_old", "not_too_old"), EVERY.values(), ids=EVERY.keys())
 
 
 @pytest.fixture(autouse=True)
@@ -50,7 +55,7 @@ def deleted_rows() -> Iterator[list[int]]:
         yield found
 
 
-@every_table
+@every_table_and_batches
 def test_only_rows_that_are_too_old_are_deleted(
     add: Add, too_old: timedelta, not_too_old: timedelta, alice: User
 ) -> None:
@@ -74,7 +79,7 @@ def test_no_statement_deletes_more_than_a_batch(
 
 @pytest.mark.django_db
 def test_a_batch_is_500_rows() -> None:
-    long_ago = timezone.now() - timedelta(days=3)
+    long_ago = timezone.now() - timedelta(days=33)
     sessions = [RevokedSession(jti=str(number), expires_at=long_ago) for number in range(1001)]
     RevokedSession.objects.bulk_create(sessions)
     with deleted_rows() as batches:
@@ -137,15 +142,19 @@ def test_a_step_deletes_one_batch_and_a_run_starts_once_an_hour(alice: User, mon
     monkeypatch.setattr(retention, "BATCH", 1)
     clock = [10_000.0]
     monkeypatch.setattr("time.monotonic", lambda: clock[0])
+    began = timezone.now()
+    monkeypatch.setattr(accounts.clock, "now", lambda: began + timedelta(seconds=clock[0] - 10_000))
     for _ in range(2):
-        revoked_session(alice, timezone.now() - 3 * DAY)
+        revoked_session(alice, timezone.now() - 33 * DAY)
     kept = Retention()
+    kept.step()
+    clock[0] += STEADY.total_seconds()
     left = []
     for _ in range(4):
         kept.step()
         left.append(RevokedSession.objects.count())
     assert left == [2, 1, 0, 0]  # the first step only begins
-    revoked_session(alice, timezone.now() - 3 * DAY)
+    revoked_session(alice, timezone.now() - 33 * DAY)
     kept.step()
     kept.step()
     assert RevokedSession.objects.count() == 1
@@ -158,7 +167,8 @@ def test_a_step_deletes_one_batch_and_a_run_starts_once_an_hour(alice: User, mon
 @pytest.mark.django_db(transaction=True)
 def test_the_watcher_deletes_round_by_round(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop, "LOOK_EVERY", 0.02)
-    RevokedSession.objects.create(jti="old", expires_at=timezone.now() - 3 * DAY)
+    monkeypatch.setattr(steady_clock, "WAIT", timedelta(0))
+    RevokedSession.objects.create(jti="old", expires_at=timezone.now() - 33 * DAY)
     watcher = Watcher()
     gone = threading.Event()
     monkeypatch.setattr(loop, "beat", lambda name, at: gone.set() if not RevokedSession.objects.exists() else None)
