@@ -15,6 +15,7 @@ from django.db.utils import Error as DatabaseError
 from django.db.utils import InterfaceError, InternalError
 
 from accounts import clock
+from accounts.database.faults import find_fault
 from containers.errors import ContainerSilentError, EngineError, EngineUnavailableError
 from containers.get_engine import get_engine
 from projects.credentials.encryption import SecretUnreadableError
@@ -31,9 +32,7 @@ MOST_LOCKED = 2
 FORESEEN = (EngineError, ProjectError, SecretUnreadableError)
 """Errors whose message is sufficient. Any other error is logged with its traceback."""
 
-PASSING = (OperationalError, InterfaceError, InternalError)
-"""Errors of a database that may be well again in a moment: a lock, a time limit, a lost connection, no space. They say
-nothing about what was to be written, so a reader of a queue waits and does not pass over the entry."""
+_PASSING = (OperationalError, InterfaceError, InternalError)
 
 LONGEST_PAUSE = 60.0
 """The maximum number of seconds for which a locked row is skipped."""
@@ -115,6 +114,15 @@ class Confinement:
             raise self._unanswered[0][1]
         for project, error in self._unanswered:
             note_failure(project, error, self._failed, doing="look at")
+
+
+def is_of_the_database(error: BaseException) -> bool:
+    """Returns whether this is an error of a database that may be well again soon.
+
+    Examples are a lock, a time limit, a lost connection, no space, a missing right or a damaged file. Such an error
+    says nothing about what was to be written, so a reader of a queue waits and does not pass over the entry.
+    """
+    return isinstance(error, _PASSING) or find_fault(error) is not None
 
 
 @contextmanager

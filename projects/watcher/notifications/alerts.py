@@ -12,7 +12,7 @@ from projects.models.event import SYSTEM
 from projects.rules.alerts import AlertKind, find_kind
 from projects.services.alerts.queueing import place
 from projects.services.alerts.service_notifications import note_service
-from projects.watcher.failures import PASSING
+from projects.watcher.failures import is_of_the_database
 from projects.watcher.heartbeat import STEP, Pulse
 from projects.watcher.notifications.crash_mail import NEEDS_THE_OWNER
 from projects.watcher.notifications.delivery_threads import DeliveryThreads
@@ -84,10 +84,10 @@ def read_events(cursor: EventCursor) -> None:
                 cursor.advance(event.pk)
         except IntegrityError:
             return  # a project or user was just deleted; the next check notices that
-        except PASSING as error:
-            log.warning("Alerts about new events wait for the database: %s", type(error).__name__)
-            return
-        except Exception:
+        except Exception as error:
+            if is_of_the_database(error):
+                log.warning("Alerts about new events wait for the database: %s", type(error).__name__)
+                return
             log.exception("The event %s could not be made an alert; it is skipped.", event.pk)
             cursor.advance(event.pk)
 

@@ -27,7 +27,7 @@ from projects.rules.status.remedies import Remedy
 from projects.services.alerts.channels import wants_mail
 from projects.services.credentials.bot_claims import VERIFY
 from projects.services.limits.disk import EVENT, FULL
-from projects.watcher.failures import PASSING
+from projects.watcher.failures import is_of_the_database
 
 log = logging.getLogger(__name__)
 
@@ -64,10 +64,10 @@ def queue_crash_mails(cursor: EventCursor) -> None:
                 if notice is not None:
                     _queue(*notice, event=event)
                 cursor.advance(event.pk)
-        except (OutboxFullError, *PASSING) as error:
-            log.warning("The crash notice for project %s waits: %s", event.project_id, error)
-            return
-        except Exception:
+        except Exception as error:
+            if isinstance(error, OutboxFullError) or is_of_the_database(error):
+                log.warning("The crash notice for project %s waits: %s", event.project_id, error)
+                return
             # Other owners still get their mails.
             log.exception("The crash notice for project %s failed; it is skipped.", event.project_id)
             cursor.advance(event.pk)

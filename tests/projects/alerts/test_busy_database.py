@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from django.core import mail
-from django.db import DataError, InterfaceError, InternalError, OperationalError
+from django.db import DatabaseError, DataError, InterfaceError, InternalError, OperationalError, ProgrammingError
 
 from accounts.models import OutgoingMail
 from projects.models import AlertDelivery, EventCursor, Project
@@ -15,11 +15,21 @@ from projects.watcher.reconcile.full import reconcile
 from tests.fakes.engine import MemoryEngine
 from tests.mailing import deliver
 
+
+def caused_by(error: Exception, **code: str) -> Exception:
+    error.__cause__ = Exception(str(error))
+    vars(error.__cause__).update(code)
+    return error
+
+
 PASSING = [
     OperationalError("canceling statement due to lock timeout"),
     OperationalError("database is locked"),
     InternalError("cannot execute INSERT in a read-only transaction"),
     InterfaceError("connection already closed"),
+    caused_by(ProgrammingError("permission denied for table projects_alertdelivery"), sqlstate="42501"),
+    caused_by(ProgrammingError('relation "projects_alertdelivery" does not exist'), sqlstate="42P01"),
+    caused_by(DatabaseError("database disk image is malformed"), sqlite_errorname="SQLITE_CORRUPT"),
 ]
 
 
@@ -52,7 +62,9 @@ def test_events_wait_for_a_database_that_fails_for_a_moment(
     assert open_cursor().last_event_id > before
 
 
-@pytest.mark.parametrize("error", [RuntimeError("a bug"), DataError("value too long")], ids=str)
+@pytest.mark.parametrize(
+    "error", [RuntimeError("a bug"), DataError("value too long"), ProgrammingError("cannot adapt")], ids=str
+)
 def test_an_event_at_fault_itself_does_not_hold_up_the_others(
     project: Project, engine: MemoryEngine, secret: str, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
