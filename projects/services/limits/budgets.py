@@ -54,6 +54,7 @@ def settle_budget(project: Project, *, spending: Spending | None = None, refused
     _settle(project, spending or _read_spending(project), clock.now(), refused_in=refused_in)
 
 
+@transaction.atomic
 def note_spending(project: Project, sums: Mapping[Period, Spent]) -> None:
     """Stores what the project has used in the present periods, and notifies the owner once of each mark it passes."""
     now = clock.now()
@@ -66,6 +67,7 @@ def note_spending(project: Project, sums: Mapping[Period, Spent]) -> None:
     settle_budget(project, spending=spending, refused_in=_still_refused(project, now))
 
 
+@transaction.atomic
 def note_refusal(project: Project, at: datetime, *, of: str | None = None) -> None:
     """Records that the gateway refused a call because of the budget. Ignores refusals that are already known.
 

@@ -30,7 +30,7 @@ from projects.watcher.gateway.changed_sightings import Remembered
 from projects.watcher.gateway.node_polling import look_at_all
 from projects.watcher.gateway.plain_credentials import PlainCredentials
 from projects.watcher.gateway.sightings import find_astray, note_absence, note_sightings
-from projects.watcher.gateway.usage import forget_nodes
+from projects.watcher.gateway.usage import doubt_sums, forget_nodes
 from projects.watcher.heartbeat import Pulse
 from projects.watcher.threads import LastingThread
 
@@ -74,6 +74,7 @@ class Gateways(LastingThread):
         try:
             close_old_connections()
             if not self._leads() or read_hold():
+                doubt_sums()
                 return False
             self._plain.step()
             look_after_gateway(self._remembered)

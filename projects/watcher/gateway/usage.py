@@ -2,6 +2,7 @@
 
 import hashlib
 import logging
+import threading
 from collections import Counter
 from collections.abc import Collection, Iterable
 from datetime import datetime
@@ -14,12 +15,12 @@ from django.db import transaction
 from accounts import clock
 from accounts.text import has_control_characters
 from containers.gateway.protocol import GatewayClient, UsagePage, UsageRow
-from projects.models import Gateway, HourlyUsage, Project
+from projects.models import Gateway, HourlyUsage, Project, Spending
 from projects.models.columns.at_rest import AT_REST
 from projects.models.columns.gateway import HAS_VIRTUAL, NEXT_VERSION
 from projects.models.figures.usage import COUNTS, LARGEST, LONGEST_MODEL, MOST_MODELS, add_up
 from projects.models.processes.gateway import row_of
-from projects.rules.periods import hour_at
+from projects.rules.periods import Period, begin_of, hour_at
 from projects.services.inventory.quarantine import as_uuid
 from projects.services.limits.budgets import note_spending
 from projects.watcher.failures import passing_over
@@ -32,6 +33,12 @@ MOST_PAGES = 100
 
 _late: set[UUID] = set()
 """Projects whose use was read but could not be added up, for example because of a lock. The next call does it."""
+
+_is_complete = threading.Event()
+"""Set if `_late` has all such projects: also those that an earlier process read before it was killed."""
+
+AT_ONCE = 500
+"""How many projects are compared at a time."""
 
 
 def read_usage(client: GatewayClient, *, node: str = "") -> int:
@@ -51,6 +58,11 @@ def read_usage(client: GatewayClient, *, node: str = "") -> int:
         if not page.has_more:
             break
     return written
+
+
+def doubt_sums() -> None:
+    """Has the next call compare all sums with the rows, because another watcher may have read them."""
+    _is_complete.clear()
 
 
 def forget_nodes(known: Collection[str]) -> None:
@@ -88,6 +100,9 @@ def _take_over(cursor: Gateway, page: UsagePage) -> int:
 def _add_up(ids: Collection[UUID] = ()) -> None:
     """Adds up what these projects have used, and those for which that failed before."""
     _late.update(ids)
+    if not _is_complete.is_set():
+        _late.update(_find_behind())
+        _is_complete.set()
     sums = add_up(_late, clock.now()) if _late else {}
     projects = list(Project.objects.filter(pk__in=_late).select_related("owner", "plan")) if _late else []
     _late.intersection_update(project.pk for project in projects)
@@ -95,6 +110,22 @@ def _add_up(ids: Collection[UUID] = ()) -> None:
         with passing_over(project, doing="add up what was used by"):
             note_spending(project, sums.get(project.pk, {}))
             _late.discard(project.pk)
+
+
+def _find_behind() -> set[UUID]:
+    """Returns the projects of which more was read than added up. Both are compared for the present day and month."""
+    now = clock.now()
+    used = HourlyUsage.objects.filter(hour__gte=begin_of(Period.MONTH, now)).order_by().values("project_id")
+    ids = list(Project.objects.filter(pk__in=used, instance=settings.BERTH_INSTANCE).values_list("pk", flat=True))
+    behind = set()
+    for first in range(0, len(ids), AT_ONCE):
+        some = ids[first : first + AT_ONCE]
+        known = Spending.objects.in_bulk(some)
+        for pk, sums in add_up(some, now).items():
+            stored = known.get(pk)
+            if stored is None or any(stored.spent(period, now) != sums[period] for period in Period):
+                behind.add(pk)
+    return behind
 
 
 def _find_owners(rows: Iterable[UsageRow]) -> list[tuple[UsageRow, UUID, UUID]]:
