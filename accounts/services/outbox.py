@@ -1,9 +1,9 @@
 """The outbox: a mail becomes a row, and a thread of the watcher sends rows that are due.
 
 A try is a conditional UPDATE that moves the row to its next try, then the mail server, then an UPDATE that ends it. A
-process that dies in between loses no mail. A mail is sent twice only if the process dies after the server has accepted
-it and before the row says so, or if the server accepts it and never says so. The second copy has the same Message-ID,
-by which mailboxes recognise it.
+process that dies in between loses no mail. A mail is sent twice only if the process dies, or the database fails, after
+the server has accepted it and before the row says so, or if the server accepts it and never says so. The second copy has
+the same Message-ID, by which mailboxes recognise it.
 """
 
 import logging
