@@ -2,8 +2,8 @@
 
 A try is a conditional UPDATE that moves the row to its next try, then the mail server, then an UPDATE that ends it. A
 process that dies in between loses no mail. A mail is sent twice only if the process dies, or the database fails, after
-the server has accepted it and before the row says so, or if the server accepts it and never says so. The second copy has
-the same Message-ID, by which mailboxes recognise it.
+the server has accepted it and before the row says so, or if the server accepts it and never says so. The second copy
+has the same Message-ID, by which mailboxes recognise it.
 """
 
 import logging
