@@ -19,14 +19,14 @@ from accounts.services.code_alarm import send_code_alarm
 from accounts.services.email_change import ask_for_email
 from accounts.services.invitations import invite
 from accounts.throttling.retention import WINDOW_SECONDS
-from projects.models import Event, EventCursor, LongRequest
+from projects.models import LongRequest
 from projects.services.account.export import start_export
 from projects.watcher import watcher as loop
 from projects.watcher.upkeep import retention, steady_clock
 from projects.watcher.upkeep.retention import Retention, prune
 from projects.watcher.upkeep.steady_clock import WAIT as STEADY
 from projects.watcher.watcher import Watcher
-from tests.projects.watcher.old_rows import BATCHES, DAY, MINUTE, TABLES, Add, event, long_request, revoked_session
+from tests.projects.watcher.old_rows import BATCHES, DAY, MINUTE, TABLES, Add, long_request, revoked_session
 from tests.settings import REAL_LIMITS
 
 every_table = pytest.mark.parametrize(("add", "too_old", "not_too_old"), TABLES.values(), ids=TABLES.keys())
@@ -99,26 +99,6 @@ def test_a_row_used_again_meanwhile_is_kept(alice: User) -> None:
     with connection.execute_wrapper(renew):
         list(prune())
     assert LongRequest.objects.get() == lease
-
-
-def test_an_unread_event_is_kept_for_its_reader_for_a_week(alice: User, settings: Any) -> None:
-    """No longer than that: a reader that is switched off would keep all events forever."""
-    settings.BERTH_EVENTS_DAYS = 2
-    now = timezone.now()
-    first, forgotten, second = (event(alice, now - timedelta(days=days)) for days in (6, 8, 6))
-    assert forgotten.pk > first.pk
-    EventCursor.objects.create(name="slow", last_event_id=first.pk)
-    EventCursor.objects.create(name="quick", last_event_id=second.pk)
-    list(prune())
-    assert Event.objects.get() == second
-
-
-def test_the_operator_sets_how_long_events_are_kept(alice: User, settings: Any) -> None:
-    settings.BERTH_EVENTS_DAYS = 2
-    event(alice, timezone.now() - timedelta(days=3))
-    young = event(alice, timezone.now() - timedelta(days=1))
-    list(prune())
-    assert Event.objects.get() == young
 
 
 @pytest.mark.django_db(transaction=True)
