@@ -88,6 +88,40 @@ def test_a_paused_child_has_not_ended() -> None:
     assert result(process) == 128 + signal.SIGTERM
 
 
+BEATING = START + (
+    "import os, time; from gateway.serving import heartbeat, supervisor\n"
+    "supervisor.EVERY, supervisor.UNBEATEN_LOOKS, beats = 0.05, 10, heartbeat.Heartbeat()\n"
+    "def run():\n"
+    "    print(os.getpid(), flush=True)\n"
+    "    while True: beats.beat(); time.sleep(0.05)\n"
+    "sys.exit(supervise(run, heartbeat=beats))"
+)
+
+
+def test_a_child_that_hangs_is_replaced() -> None:
+    process = start(BEATING)
+    assert process.stdout is not None
+    child = int(process.stdout.readline())
+    time.sleep(0.3)
+    os.kill(child, signal.SIGSTOP)
+    assert int(process.stdout.readline()) != child
+    process.send_signal(signal.SIGTERM)
+    assert result(process) == 128 + signal.SIGTERM
+
+
+def test_a_pause_of_both_and_a_child_that_never_beats_are_no_hang() -> None:
+    process = start(BEATING)
+    assert process.stdout is not None
+    child = int(process.stdout.readline())
+    os.killpg(process.pid, signal.SIGSTOP)
+    time.sleep(1.0)
+    os.killpg(process.pid, signal.SIGCONT)
+    assert Path(f"/proc/{child}").exists()
+    process.send_signal(signal.SIGTERM)
+    assert process.stdout.read() == ""
+    assert result(process) == 128 + signal.SIGTERM
+
+
 def test_the_supervisor_ends_if_every_child_is_killed() -> None:
     process = start(RESTLESS)
     wait_until(lambda: process.poll() is not None)

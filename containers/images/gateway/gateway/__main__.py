@@ -1,6 +1,6 @@
 """python -m gateway
 
-With GATEWAY_SUPERVISED=1, which the image sets, the gateway restarts by itself if it is killed.
+With GATEWAY_SUPERVISED=1, which the image sets, the gateway restarts by itself if it is killed or hangs.
 """
 
 import gc
@@ -17,9 +17,11 @@ if __name__ == "__main__":
     with suppress(ValueError):  # `main` reports it
         listening = listen(read_config())
     gc.disable()  # imported modules stay, so a search for garbage only delays the start; `main` enables it again
+    from gateway.serving.heartbeat import Heartbeat
     from gateway.serving.run import main
     from gateway.serving.supervisor import supervise
 
     if os.environ.get("GATEWAY_SUPERVISED"):
-        sys.exit(supervise(partial(main, listening), end=listening.close if listening else None))
+        heartbeat, end = Heartbeat(), listening.close if listening else None
+        sys.exit(supervise(partial(main, listening, heartbeat), end=end, heartbeat=heartbeat))
     main(listening)

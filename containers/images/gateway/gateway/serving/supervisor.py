@@ -1,4 +1,4 @@
-"""Runs the gateway in a child process, and starts another child if one is killed, for example by the kernel.
+"""Runs the gateway in a child process, and starts another child if one is killed, for example by the kernel, or hangs.
 
 The parent has imported everything and only waits, so that the next child serves a few milliseconds after its fork, in
 the same container and on the same networks. If the parent ends, so does the container, and the engine restarts it.
@@ -14,21 +14,30 @@ import traceback
 from collections import deque
 from collections.abc import Callable
 
+from gateway.serving.heartbeat import EVERY, Heartbeat, Looks
+
 MOST, MINUTE = 20, 60.0
 """Children that may be killed in a minute. If more are, the next one would be killed too: the container ends, and the
 engine restarts it after longer and longer pauses."""
+UNBEATEN_LOOKS = 30
+"""Looks in a row, a second or more apart, without a beat of a child that has beaten before: it hangs. Looks are counted
+instead of seconds, because a container that is paused as a whole takes none."""
+
 ENDING = (signal.SIGTERM, signal.SIGINT)
 AWAITED = (*ENDING, signal.SIGCHLD)
 
 logger = logging.getLogger("gateway")
 
 
-def supervise(run: Callable[[], None], *, end: Callable[[], object] | None = None) -> int:
+def supervise(
+    run: Callable[[], None], *, end: Callable[[], object] | None = None, heartbeat: Heartbeat | None = None
+) -> int:
     """Returns the container's exit code: that of the last child, or 128 plus the number of the signal that killed it.
 
-    Calls `end` before it passes on the first signal to end; no other child follows then.
+    Kills a child whose `heartbeat` stops. Calls `end` before it passes on the first signal to end; no other child
+    follows then.
     """
-    supervisor = _Supervisor(end)
+    supervisor = _Supervisor(end, heartbeat or Heartbeat())
     gc.freeze()  # keeps the memory of existing objects shared with the children
     killed: deque[float] = deque(maxlen=MOST)
     while True:
@@ -45,9 +54,9 @@ def supervise(run: Callable[[], None], *, end: Callable[[], object] | None = Non
 class _Supervisor:
     """Waits for signals instead of handling them, so that none is lost and none is sent to a child that has ended."""
 
-    def __init__(self, end: Callable[[], object] | None) -> None:
+    def __init__(self, end: Callable[[], object] | None, heartbeat: Heartbeat) -> None:
         self.is_over = False
-        self._end = end
+        self._end, self._heartbeat = end, heartbeat
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_BLOCK, AWAITED)
 
@@ -58,8 +67,13 @@ class _Supervisor:
                 signal.signal(number, signal.SIG_DFL)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, AWAITED)
             _leave_with(run)
+        looks = Looks(self._heartbeat)
         while True:
-            came = signal.sigwait(AWAITED)
+            found = signal.sigtimedwait(AWAITED, EVERY)
+            if found is None:
+                _kill_if_hung(child, looks)
+                continue
+            came = found.si_signo
             if came in ENDING:
                 if self._end and not self.is_over:
                     self._end()
@@ -69,6 +83,12 @@ class _Supervisor:
             ended, status = os.waitpid(child, os.WNOHANG)
             if ended:
                 return os.waitstatus_to_exitcode(status)
+
+
+def _kill_if_hung(child: int, looks: Looks) -> None:
+    if looks.count_unbeaten() == UNBEATEN_LOOKS:
+        logger.error("The gateway does not go on, and is killed.")
+        os.kill(child, signal.SIGKILL)
 
 
 def _leave_with(run: Callable[[], None]) -> None:
