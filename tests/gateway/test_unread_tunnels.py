@@ -173,9 +173,9 @@ class Rest(asyncio.Transport):
         self.ends.append(f"abort with {self.size}")
 
 
-@pytest.mark.parametrize("stops_at", [0, 3])
+@pytest.mark.parametrize(("stops_at", "ends"), [(0, ["close"]), (3, ["close", "abort with 3"])])
 def test_a_closed_connection_is_aborted_once_its_end_takes_nothing_more(
-    monkeypatch: pytest.MonkeyPatch, stops_at: int
+    monkeypatch: pytest.MonkeyPatch, stops_at: int, ends: list[str]
 ) -> None:
     from gateway.tunnels import idleness
 
@@ -183,4 +183,4 @@ def test_a_closed_connection_is_aborted_once_its_end_takes_nothing_more(
     monkeypatch.setattr(idleness, "LOOK_EVERY", 0.005)
     rest = Rest(50, stops_at=stops_at)
     asyncio.run(asyncio.wait_for(idleness.send_rest(rest), PATIENCE))
-    assert rest.ends == ["close", f"abort with {stops_at}"]
+    assert rest.ends == ends

@@ -69,4 +69,5 @@ async def send_rest(transport: asyncio.WriteTransport) -> None:
                 break
             await asyncio.sleep(LOOK_EVERY)
     finally:
-        transport.abort()  # without effect if everything was sent
+        if transport.get_write_buffer_size():  # asyncio cannot abort a connection that has sent everything and closed
+            transport.abort()
