@@ -28,6 +28,24 @@ REMEMBERED_FOR = 5.0
 """Seconds after which the id is read again: an operator may have restored a database or adopted another id."""
 
 NAME_DIGITS = 20
+
+NO_LABELS = dict.fromkeys(
+    (
+        *("berth.address", "berth.copies", "berth.copies.of", "berth.empties", "berth.gateway"),
+        *("berth.gateway.answered", "berth.gateway.made", "berth.gateway.node", "berth.gateway.turns"),
+        *("berth.gateway.way", "berth.generation", "berth.handover", "berth.installation", "berth.instance"),
+        *("berth.limits", "berth.measures", "berth.owner", "berth.project", "berth.pull", "berth.pull.repository"),
+        *("berth.rules", "berth.trial", "berth.user"),
+    ),
+    "",
+)
+"""The labels by which Berth recognises containers, without values, which means the same as no label.
+
+An engine adds an image's labels to those of a container, so that an image could pass its container off as a gateway or
+as another agent. Every container is therefore created with all of these labels. `QUARANTINE_LABEL` is missing because
+an older Berth does not look at its value; its containers are told by their network.
+"""
+
 _remembered: dict[str, tuple[str, float]] = {}
 
 
@@ -62,14 +80,14 @@ def is_former(labels: Mapping[str, str]) -> bool:
 
     Such a container or volume belongs to the installation that has its project. The next deploy adds the id.
     """
-    return labels.get(INSTANCE_LABEL) == settings.BERTH_INSTANCE and INSTALLATION_LABEL not in labels
+    return labels.get(INSTANCE_LABEL) == settings.BERTH_INSTANCE and not labels.get(INSTALLATION_LABEL)
 
 
 def is_ours(labels: Mapping[str, str]) -> bool:
     """Returns whether an engine may change an object with these labels, provided it belongs to a project of ours."""
     if labels.get(INSTANCE_LABEL) != settings.BERTH_INSTANCE:
         return False
-    return INSTALLATION_LABEL not in labels or labels[INSTALLATION_LABEL] == installation_id()
+    return labels.get(INSTALLATION_LABEL) in {None, "", installation_id()}
 
 
 def helper_labels(kind: str) -> dict[str, str]:
@@ -78,8 +96,11 @@ def helper_labels(kind: str) -> dict[str, str]:
 
 
 def is_our_helper(labels: Mapping[str, str], kind: str) -> bool:
-    """Returns whether these are labels of such a helper of this kind that this installation may remove."""
-    return is_ours({**labels, INSTANCE_LABEL: labels.get(kind, "")})
+    """Returns whether these are labels of such a helper of this kind that this installation may remove.
+
+    What belongs to a project is no helper, whatever labels it has from its image.
+    """
+    return not labels.get(PROJECT_LABEL) and is_ours({**labels, INSTANCE_LABEL: labels.get(kind, "")})
 
 
 def container_name(key: str) -> str:

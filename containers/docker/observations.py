@@ -11,7 +11,7 @@ from containers.agent_reports import parse_report, parse_time
 from containers.docker.drift import has_changed, has_other_address, has_strayed
 from containers.docker_api.answers import read_flag, read_labels, read_number, read_text
 from containers.docker_api.errors import understand_answer
-from containers.vocabulary import AgentReport, ContainerState, Health, Observation
+from containers.vocabulary import QUARANTINE_LABEL, AgentReport, ContainerState, Health, Observation
 
 _HEALTH_WORDS = {
     "(healthy)": Health.HEALTHY,
@@ -52,7 +52,7 @@ def read_details(answer: Mapping[str, Any]) -> Details:
         status = ContainerState(state["Status"])
         started, finished = parse_time(state["StartedAt"]), parse_time(state["FinishedAt"])
         began = _run_began(started, finished)
-        labels = read_labels(answer["Config"]["Labels"])
+        labels = _labels(answer["Config"]["Labels"], answer)
         return Details(
             observation=Observation(
                 name=read_text(answer["Name"]).removeprefix("/"),
@@ -89,7 +89,7 @@ def read_rows(answer: object) -> list[Observation]:
 
 
 def _read_row(row: Mapping[str, Any]) -> Observation:
-    summary, labels, names = row["Status"], read_labels(row["Labels"]), row["Names"]
+    summary, labels, names = row["Status"], _labels(row["Labels"], row), row["Names"]
     if not isinstance(names, list):
         raise TypeError
     return Observation(
@@ -101,6 +101,17 @@ def _read_row(row: Mapping[str, Any]) -> Observation:
         created_at=_from_seconds(row["Created"]),
         has_drifted=has_strayed(row) or has_other_address(row, labels),
     )
+
+
+def _labels(value: object, answer: Mapping[str, Any]) -> dict[str, str]:
+    """Returns the labels. Of these, the one of the quarantine may come from the image of an agent.
+
+    A container that keeps a volume in quarantine has no network, and every agent has one.
+    """
+    labels = read_labels(value)
+    if (answer.get("HostConfig") or {}).get("NetworkMode") not in {None, "none"}:
+        labels.pop(QUARANTINE_LABEL, None)
+    return labels
 
 
 def _from_seconds(value: object) -> datetime:

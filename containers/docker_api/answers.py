@@ -18,9 +18,10 @@ def read_text(value: object) -> str:
 
 
 def read_labels(value: object) -> dict[str, str]:
+    """Returns the labels that have a value. Berth leaves those empty that the image must not set."""
     if value is not None and not isinstance(value, Mapping):
         raise TypeError
-    return {read_text(label): read_text(content) for label, content in (value or {}).items()}
+    return {read_text(label): content for label, text in (value or {}).items() if (content := read_text(text))}
 
 
 def read_number(value: object) -> int:

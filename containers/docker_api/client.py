@@ -20,6 +20,7 @@ from containers.docker_api.read_limits import this_thread
 from containers.docker_api.swarm_calls import SwarmCalls
 from containers.docker_api.transport import BoundedAdapter
 from containers.errors import EngineError, EngineUnavailableError
+from containers.identity import NO_LABELS
 from containers.outbound.call_limits import seconds_left, size_limit, time_limit
 from containers.outbound.foreign_json import read_json
 
@@ -105,6 +106,11 @@ class DockerClient(SwarmCalls):
             timeout=(CALL_LIMIT, silence),
         )
         self._raise_for_status(response)
+
+    def create_container_from_config(self, config: dict[str, Any], name: str | None = None, **given: Any) -> Any:
+        """Creates the container with no labels of Berth's but those in `config`, whatever its image says."""
+        labels = {**NO_LABELS, **(config.get("Labels") or {})}
+        return super().create_container_from_config({**config, "Labels": labels}, name, **given)
 
     def create_network_from(self, payload: dict[str, Any]) -> None:
         self._raise_for_status(self._post_json(self._url("/networks/create"), data=payload))

@@ -7,6 +7,7 @@ import requests
 from django.views.decorators.debug import sensitive_variables
 
 from containers.docker_api.short_requests import ShortRequests
+from containers.identity import NO_LABELS
 
 
 class SwarmCalls(ShortRequests):
@@ -18,7 +19,11 @@ class SwarmCalls(ShortRequests):
         (`--no-resolve-image`).
 
         With `credentials` from `read_credentials`, nodes can pull from the registry. No answer ever contains them.
+        Its containers get no labels of Berth's but those of the payload, whatever their image says.
         """
+        task = payload["TaskTemplate"]
+        labels = {**NO_LABELS, **(task["ContainerSpec"].get("Labels") or {})}
+        payload = {**payload, "TaskTemplate": {**task, "ContainerSpec": {**task["ContainerSpec"], "Labels": labels}}}
         headers = {"X-Registry-Auth": credentials} if credentials else {}
         made = self._post_json(self._url("/services/create"), data=payload, headers=headers)
         return str(self._result(made, json=True)["ID"])

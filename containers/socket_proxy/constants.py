@@ -78,11 +78,14 @@ class Scope:
     def _handed_over(self) -> str:
         return rf"({self.name}):(\d+|memory)"
 
-    def kind_of(self, labels: Mapping[str, object]) -> Kind | None:
-        """Returns the kind, or None if the object is not of this instance of Berth, or claims to be of two kinds."""
+    def kind_of(self, labels: Mapping[str, object], *, network: object = "none") -> Kind | None:
+        """Returns the kind, or None if the object is not of this instance of Berth, or claims to be of two kinds.
+
+        A keeper has no network. A container with one has the label of the quarantine from its image.
+        """
         kinds = {kind for label, kind in _OF_HELPERS.items() if labels.get(label) == self.instance}
         if labels.get(INSTANCE_LABEL) == self.instance:
-            kinds.add(Kind.KEEPER if QUARANTINE_LABEL in labels else Kind.AGENT)
+            kinds.add(Kind.KEEPER if labels.get(QUARANTINE_LABEL) and network == "none" else Kind.AGENT)
         handed_over = labels.get(HANDOVER_LABEL)
         if isinstance(handed_over, str) and re.fullmatch(self._handed_over, handed_over):
             kinds.add(Kind.CARRIER if handed_over.endswith(CARRIER) else Kind.HANDOVER)

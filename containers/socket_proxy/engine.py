@@ -74,10 +74,10 @@ class Engine:
             self._known.move_to_end(name)
             return self._known[name]
         found = await self._ask(f"/containers/{name}/json")
-        kind = self.scope.kind_of(found["Config"].get("Labels") or {})
+        network = found["HostConfig"].get("NetworkMode")
+        kind = self.scope.kind_of(found["Config"].get("Labels") or {}, network=network)
         if kind is None:
             raise RefusedError("The container is not one of Berth's.", status=404)
-        network = found["HostConfig"].get("NetworkMode")
         container = Container(id=str(found["Id"]), kind=kind, is_alone=network == "none")
         self._known[container.id] = container
         while len(self._known) > _REMEMBERED:

@@ -18,7 +18,7 @@ from containers.docker.gateway.payload import (
     container_name_for,
     gateway_payload,
 )
-from containers.docker.gateway.rows import Row, read_row
+from containers.docker.gateway.rows import Row, is_gateway, read_row
 from containers.docker.networks import endpoints
 from containers.docker.secrets import pack_secrets
 from containers.docker_api.building.image_build import inspect_image
@@ -65,11 +65,7 @@ class GatewayContainers:
         """
         filters = {"label": [f"{LABEL}={settings.BERTH_INSTANCE}"]}
         with self._connection.call() as client, understand_answer():
-            found = [
-                read_row(row)
-                for row in client.containers(all=True, filters=filters)
-                if is_our_helper(row["Labels"] or {}, LABEL)
-            ]
+            found = [read_row(row) for row in client.containers(all=True, filters=filters) if is_gateway(row)]
         found = [replace(row, state=self._read_state(row)) for row in found]
         return sorted(found, key=lambda row: (not row.is_at_work, not row.is_running))
 

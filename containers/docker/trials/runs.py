@@ -21,7 +21,7 @@ from containers.engine.trials import TrialRun
 from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError
 from containers.outbound.call_limits import time_limit
 from containers.trial_servers.constants import ANSWERED, LISTENING, POLLED
-from containers.vocabulary import AgentReport, ContainerSpec
+from containers.vocabulary import PROJECT_LABEL, AgentReport, ContainerSpec
 
 _LOOK_EVERY, _LOOK_SELDOM = 0.1, 0.5
 _LISTEN_WITHIN = 10.0
@@ -103,7 +103,8 @@ class Trial:
         """Removes containers of killed processes, by the engine's clock: by ours, those of other runs may seem old."""
         filters = {"label": [f"{name}={value}" for name, value in self._spec.labels.items()]}
         with self._connection.call() as client, understand_answer():
-            found = [(str(row["Id"]), row["Created"]) for row in client.containers(all=True, filters=filters)]
+            rows = client.containers(all=True, filters=filters)
+            found = [(str(row["Id"]), row["Created"]) for row in rows if not (row["Labels"] or {}).get(PROJECT_LABEL)]
             now = datetime.fromisoformat(client.info()["SystemTime"]).timestamp() if found else 0.0
         for container_id, created in found:
             if now - created > _LEFT_BEHIND:

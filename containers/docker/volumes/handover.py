@@ -157,7 +157,8 @@ def abandon_handover(lookup: Lookup, containers: Containers, key: str) -> None:
     if found is not None and _is_of(found, name):
         containers.remove_found(found)
     for carrier in lookup.list_labels({HANDOVER_LABEL: f"{name}{CARRIER}"}):
-        containers.remove_found(carrier)
+        if not carrier.key:  # otherwise it is an agent whose image has the label
+            containers.remove_found(carrier)
 
 
 def _is_of(found: Observation, name: str) -> bool:

@@ -12,6 +12,7 @@ from containers.docker.gateway.containers import GatewayContainers
 from containers.docker.gateway.payload import LABEL
 from containers.docker_api.client import Connection
 from containers.errors import ContainerSilentError
+from containers.identity import exit_network_name, helper_labels
 from containers.vocabulary import ContainerState, Observation
 from tests.containers.docker.scripted_engine import FAILED, GONE, ID, KEY, LABELS, LOST, NAME, Answer, container
 from tests.fakes.docker_socket import FaultySocket
@@ -19,16 +20,16 @@ from tests.fakes.docker_socket import FaultySocket
 pytestmark = pytest.mark.one_database
 
 
-def list_with(state: ContainerState, **labels: str) -> Answer:
+def list_with(state: ContainerState, *, network: str = "agents", **labels: str) -> Answer:
     row = {
         "Id": ID,
         "Names": [f"/{NAME}"],
-        "Labels": {**LABELS, "berth.generation": "1", **labels},
+        "Labels": labels or {**LABELS, "berth.generation": "1"},
         "State": state,
         "Status": "Up 3 seconds (healthy)",
         "Created": 1_790_000_000,
-        "HostConfig": {"NetworkMode": "agents"},
-        "NetworkSettings": {"Networks": {"agents": {}}},
+        "HostConfig": {"NetworkMode": network},
+        "NetworkSettings": {"Networks": {network: {}}},
     }
     return "answer", 200, json.dumps([row]).encode()
 
@@ -100,7 +101,9 @@ def test_the_gateway_runs_if_an_inspection_says_so(
     daemon: FaultySocket, listed: str, answer: Answer, *, runs: bool | None
 ) -> None:
     """If there is no inspection, the list has to be enough."""
-    daemon.script["GET /containers/json"] = [list_with(ContainerState(listed), **{LABEL: "berth"})]
+    daemon.script["GET /containers/json"] = [
+        list_with(ContainerState(listed), network=exit_network_name(), **helper_labels(LABEL))
+    ]
     daemon.script[f"GET /containers/{ID}/json"] = [answer]
     [row] = GatewayContainers(Connection()).list()
     assert row.is_running is ((listed == "running") if runs is None else runs)

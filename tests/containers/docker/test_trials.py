@@ -27,7 +27,7 @@ class Engine:
         self.limits: list[float | None] = []
         self.removed: list[str] = []
         self._now = time.time() + ahead
-        self._rows = [{"Id": f"c{age:.0f}", "Created": self._now - age} for age in ages]
+        self._rows = [{"Id": f"c{age:.0f}", "Created": self._now - age, "Labels": {}} for age in ages]
 
     @contextmanager
     def call(self, *_: Any, **__: Any) -> Iterator["Engine"]:
