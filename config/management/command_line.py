@@ -32,7 +32,9 @@ UNREAD = 141
 
 
 class CommandLine(ManagementUtility):
-    """Refuses commands that need the database of this version, and do not make it so, where it is another one's."""
+    """Refuses commands that need the database of this version and this instance, and do not make it so, where it is
+    another one's.
+    """
 
     def fetch_command(self, subcommand: str) -> BaseCommand:
         command = super().fetch_command(subcommand)
@@ -44,8 +46,10 @@ class CommandLine(ManagementUtility):
         if is_run and getattr(command, "requires_current_database", False):
             # Imported here: it needs the settings, which Django has read by now.
             from config.database.versions import require_database_of_this_version  # noqa: PLC0415 - Django is set up by now
+            from config.management.start_checks import require_own_instance  # noqa: PLC0415 - the same
 
             require_database_of_this_version()
+            require_own_instance()
         return command
 
 

@@ -9,7 +9,9 @@ from django.db import DatabaseError
 from config.backup.create import make_backup
 from config.backup.keys import write_key_file
 from config.backup.summary import count_kinds
-from config.backup.whole_files import give_to_owner, remove_drafts
+from config.backup.whole_files import remove_drafts
+from config.environment.ownership import give_to_owner
+from config.management.start_checks import require_own_instance
 from projects.services.alerts.service_health import note_backup
 
 
@@ -27,6 +29,7 @@ class Command(BaseCommand):
         parser.add_argument("--with-memory", action="store_true", help="include the agents' memories (/data)")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        require_own_instance()  # a restore asks for the instance that the archive names
         is_own = options["archive"] is None
         archive: Path = (_default_path() if is_own else options["archive"]).absolute()
         keys: Path | None = options["with_keys"]

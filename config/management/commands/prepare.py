@@ -15,7 +15,7 @@ from config.backup.marker import require_no_restore
 from config.database.migration_lock import migration_lock
 from config.management.database_faults import explain_fault
 from config.management.full_disk import explain_full_disk
-from config.management.start_checks import require_shared_keys
+from config.management.start_checks import require_own_instance, require_shared_keys
 from config.serving.port import require_port_of_role
 from projects.services.credentials.key_rotation import check_keys
 
@@ -42,6 +42,7 @@ class Command(BaseCommand):
 
     def _prepare(self, *, is_serving: bool) -> None:
         require_no_restore()
+        require_own_instance()
         if not is_serving:
             require_port_of_role()
         if len(settings.SECRET_KEY.encode()) < KEY_BYTES:

@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection as database
 
 from accounts import clock
+from config.management.start_checks import require_own_instance
 from config.serving.port import is_taken
 from containers.docker import removal
 from containers.docker_api.building.image_build import FIREWALL
@@ -48,6 +49,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         self._require_database()
+        require_own_instance()
         if not options["dry_run"]:
             self._require_rest()
         engine = Connection()
