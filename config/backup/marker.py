@@ -13,7 +13,8 @@ from pathlib import Path
 from django.conf import settings
 
 from config.backup.errors import BackupError
-from config.backup.whole_files import give_to_owner, write_whole
+from config.backup.whole_files import write_whole
+from config.environment.ownership import give_to_owner
 
 LOCK = "restore.lock"
 

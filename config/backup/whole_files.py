@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from config.backup.errors import BackupError
+from config.environment.ownership import give_to_owner
 
 DRAFT = ".draft"
 """Suffix of the name of an unfinished file. The name begins with a dot."""
@@ -46,13 +47,6 @@ def _removed_on_error(draft: Path) -> Iterator[None]:
         with suppress(OSError):
             draft.unlink(missing_ok=True)
         raise
-
-
-def give_to_owner(path: Path, directory: Path) -> None:
-    """An operator may run this as root although Berth does not run as root. Berth must be able to read its files."""
-    if os.geteuid() == 0:
-        owner = directory.stat()
-        os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
 
 
 def write_whole(path: Path, content: bytes, *, for_owner: bool = False) -> None:

@@ -13,6 +13,7 @@ from django.core.management.base import CommandError
 from django.db.utils import Error
 
 from config.database.limits import without_limits
+from config.environment.ownership import open_owned
 
 KEY = 0x6265727468  # "berth"
 """Key of the advisory lock. PostgreSQL keeps those of each database apart."""
@@ -54,7 +55,7 @@ def _ask(cursor: Any, function: str) -> bool:
 
 @contextmanager
 def _hold_file(_connection: Any, until: float) -> Iterator[None]:
-    descriptor = os.open(Path(settings.BERTH_DATA_DIR) / "migrating.lock", os.O_CREAT | os.O_RDWR, 0o600)
+    descriptor = open_owned(Path(settings.BERTH_DATA_DIR) / "migrating.lock")
     try:
         _wait(lambda: _try_file(descriptor), until)
         yield

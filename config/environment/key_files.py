@@ -9,6 +9,7 @@ from pathlib import Path
 from django.core.exceptions import ImproperlyConfigured
 
 from config.environment import env
+from config.environment.ownership import give_to_owner
 
 SHORTEST = 32
 """Characters of a key file. A generated one has 44 or more."""
@@ -116,6 +117,7 @@ def _create_private(path: Path, content: str) -> None:
     try:
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w") as file:
+            give_to_owner(descriptor, path.parent)
             file.write(content + "\n")
             file.flush()
             os.fsync(file.fileno())

@@ -8,6 +8,7 @@ from django.core.management.base import CommandError
 from django.db.utils import Error as DatabaseError
 
 from config.database.faults import Fault, find_fault
+from config.environment.ownership import advise
 
 
 @contextmanager
@@ -22,7 +23,7 @@ def explain_full_disk() -> Iterator[None]:
         raise
     except OSError as error:
         where, reason = error.filename or settings.BERTH_DATA_DIR, error.strerror or type(error).__name__
-        raise CommandError(f"{where} cannot be written: {reason}. Free some space, then run this again.") from None
+        raise CommandError(f"{where} cannot be written: {reason}. {advise(error)}") from None
     except DatabaseError as error:
         if find_fault(error) is not Fault.FULL:
             raise

@@ -8,15 +8,21 @@ from pathlib import Path
 
 from django.conf import settings
 
+from config.environment.ownership import open_owned, refuse_file
 from config.serving.roles import Role
 
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """A running `serve`. `start` differs for each time that it has begun to serve, and is empty before the first."""
+    """A running `serve`. `start` differs for each time that it has begun to serve, and is empty before the first.
+
+    `obstacle` says why it has not handed over when it was last asked to; `refusal` differs for each time.
+    """
 
     pid: int
     start: str
+    refusal: str = ""
+    obstacle: str = ""
 
 
 def pid_file() -> Path:
@@ -29,32 +35,49 @@ class PidFile:
     """Holds a lock, which ends with the process."""
 
     def __init__(self) -> None:
-        self._file = os.open(pid_file(), os.O_CREAT | os.O_RDWR, 0o600)
+        """Raises `CommandError` if the file cannot be used."""
+        self._start = ""
+        self._file = open_owned(pid_file())
         fcntl.flock(self._file, fcntl.LOCK_SH)
         if not os.pread(self._file, 1, 0):
-            self._write("")
+            self._write()
 
     def fileno(self) -> int:
         """The descriptor that holds the lock, also in a fork that has it open."""
         return self._file
 
     def note_ready(self) -> None:
-        self._write(secrets.token_hex(8))
+        self._start = secrets.token_hex(8)
+        self._write()
 
-    def _write(self, start: str) -> None:
+    def note_obstacle(self, obstacle: str) -> None:
+        self._write(f"{secrets.token_hex(8)} {' '.join(obstacle.split())}\n")
+
+    def _write(self, more: str = "") -> None:
         os.ftruncate(self._file, 0)
-        os.pwrite(self._file, f"{os.getpid()} {start}\n".encode(), 0)
+        os.pwrite(self._file, f"{os.getpid()} {self._start}\n{more}".encode(), 0)
 
 
 def find_serving() -> Serving | None:
-    """Returns the `serve` of this data directory and port, or of its watcher alone. Returns None if there is none."""
+    """Returns the `serve` of this data directory and port, or of its watcher alone. Returns None if there is none.
+
+    Raises `CommandError` if its file cannot be read.
+    """
     try:
         with pid_file().open() as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                pid, _, start = file.read().strip().partition(" ")
-                return Serving(int(pid), start) if pid.isdecimal() else None
+                return _read(file.read())
     except FileNotFoundError:
         return None
+    except OSError as error:
+        raise refuse_file(pid_file(), error) from None
     return None
+
+
+def _read(content: str) -> Serving | None:
+    first, _, second = content.partition("\n")
+    pid, _, start = first.strip().partition(" ")
+    refusal, _, obstacle = second.strip().partition(" ")
+    return Serving(int(pid), start, refusal, obstacle) if pid.isdecimal() else None

@@ -21,10 +21,16 @@ def _the_port_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prepare, "require_port_of_role", lambda: None)
 
 
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES])
+SPACE, RIGHTS = "Free some space, then run this again", "Run this as the user who runs Berth"
+
+
+@pytest.mark.parametrize(
+    ("number", "advice"),
+    [(errno.ENOSPC, SPACE), (errno.EDQUOT, SPACE), (errno.EROFS, RIGHTS), (errno.EACCES, RIGHTS)],
+)
 @pytest.mark.parametrize("step", ["migrate", "createcachetable", "collectstatic"])
 def test_an_unwritable_file_is_reported_in_one_sentence(
-    number: int, step: str, monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path
+    number: int, advice: str, step: str, monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path
 ) -> None:
     settings.BERTH_DATA_DIR = tmp_path
 
@@ -34,7 +40,7 @@ def test_an_unwritable_file_is_reported_in_one_sentence(
 
     monkeypatch.setattr(prepare, "call_command", run)
     monkeypatch.setattr(prepare, "check_keys", lambda: None)
-    with pytest.raises(CommandError, match="Free some space, then run this again") as raised:
+    with pytest.raises(CommandError, match=advice) as raised:
         call_command("prepare")
     assert os.strerror(number) in str(raised.value)
     assert "\n" not in str(raised.value)

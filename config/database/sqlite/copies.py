@@ -9,6 +9,7 @@ from typing import Any
 
 from config.database.faults import InUseError
 from config.database.limits import without_limits
+from config.environment.ownership import give_to_owner
 
 DRAFT = ".restoring"
 """Suffix of the file that will replace the database."""
@@ -78,9 +79,7 @@ def _make_draft(draft: Path) -> None:
     """Creates an empty file that nobody else may read, replacing one that a killed process has left."""
     _remove(draft)
     draft.touch(mode=0o600)
-    owner = draft.parent.stat()
-    if os.geteuid() == 0:  # an operator may be root where Berth is not
-        os.chown(draft, owner.st_uid, owner.st_gid)
+    give_to_owner(draft, draft.parent)
 
 
 def _put_in_place(draft: Path, path: Path) -> None:

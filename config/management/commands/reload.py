@@ -47,5 +47,7 @@ def _wait_for_successor(former: Serving) -> None:
         serving = find_serving()
         if serving is not None and serving.start != former.start:
             return
+        if serving is not None and serving.refusal != former.refusal:
+            raise CommandError(f"Berth did not restart, and the previous program serves on: {serving.obstacle}")
         time.sleep(LOOK_EVERY)
     raise CommandError("Berth did not restart. Its log says why.")

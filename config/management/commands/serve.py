@@ -1,3 +1,4 @@
+import os
 import socket
 import sys
 from contextlib import nullcontext
@@ -10,9 +11,10 @@ from django.core.management.base import BaseCommand, CommandParser
 from django.db import connections
 
 from config.backup.marker import require_no_restore
+from config.environment.ownership import open_owned
 from config.management.start_checks import require_shared_keys, require_that_it_may_serve
 from config.metrics.shared import counting_together
-from config.serving.pid_file import PidFile
+from config.serving.pid_file import PidFile, pid_file
 from config.serving.port import bind_port
 from config.serving.roles import Role
 from config.serving.supervision.handover import Predecessors
@@ -33,9 +35,15 @@ class Command(BaseCommand):
         parser.add_argument("--prepare", action="store_true", help="First do what `manage.py prepare` does.")
         parser.add_argument("--again", action="store_true", help="First check whether `make run` has more to do.")
         parser.add_argument("--announce", action="store_true", help="Say how to sign in, once everything is ready.")
+        parser.add_argument(
+            "--check", action="store_true", help="Only check whether it could serve in place of another."
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         require_no_restore()
+        if options["check"]:
+            _require_that_it_may_succeed()
+            return
         if options["again"]:
             _require_engine_and_images()
         if options["prepare"]:
@@ -50,6 +58,13 @@ class Command(BaseCommand):
             connections.close_all()
             with counting_together(continues=predecessors.hand_over):
                 sys.exit(supervisor.run())
+
+
+def _require_that_it_may_succeed() -> None:
+    """Raises what would end the start of this program in the place of a running one."""
+    os.close(open_owned(pid_file()))
+    check_keys()
+    require_shared_keys()
 
 
 def _listen(predecessors: Predecessors) -> socket.socket:

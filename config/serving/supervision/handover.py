@@ -83,6 +83,12 @@ class Predecessors:
         return self._pids
 
 
+def command_of_new_program(*options: str) -> list[str]:
+    """Returns the command that has started this process, for a program that the caller of the handover has prepared."""
+    words = [word for word in sys.orig_argv[1:] if word not in OF_THE_FIRST_START]
+    return [sys.executable, *words, *options]
+
+
 def execute_again(
     listener: socket.socket | None, lifeline: int, children: set[int], environment: dict[str, str]
 ) -> None:
@@ -96,5 +102,4 @@ def execute_again(
         signal.signal(number, signal.SIG_IGN)  # until the new program listens to them
     listens_on = listener.fileno() if listener is not None else NOBODY_LISTENS
     handed = " ".join(map(str, (listens_on, lifeline, *pids)))
-    arguments = [sys.executable, *(word for word in sys.orig_argv[1:] if word not in OF_THE_FIRST_START)]
-    os.execve(sys.executable, arguments, {**os.environ, **environment, VARIABLE: handed})  # noqa: S606 - our own command
+    os.execve(sys.executable, command_of_new_program(), {**os.environ, **environment, VARIABLE: handed})  # noqa: S606 - our own command

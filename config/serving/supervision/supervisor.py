@@ -17,8 +17,9 @@ from config.serving.pid_file import PidFile
 from config.serving.roles import Role
 from config.serving.supervision.child_starts import ChildStarter, end_all
 from config.serving.supervision.children import KILL_AFTER, WATCHER, WEB, has_terminal, run_watcher, run_web
-from config.serving.supervision.handover import Predecessors, execute_again
+from config.serving.supervision.handover import Predecessors, command_of_new_program, execute_again
 from config.serving.supervision.systemd import READY, STOPPING, Systemd
+from config.serving.supervision.trial import Trial
 from config.serving.supervision.watcher_process import LOOK_EVERY, KeptWatcher
 from containers.processes.side_work import begin_thread
 
@@ -49,6 +50,7 @@ class Supervisor:
         self._systemd = Systemd()
         self._children: dict[str, BaseProcess] = {}
         self._watcher = KeptWatcher(self._start_watcher)
+        self._trial = Trial()
         self._stopped_by = 0
         self._ends_at_once = self._hands_over = self._is_ready = False
         context = multiprocessing.get_context("spawn")
@@ -70,7 +72,9 @@ class Supervisor:
         while self._web_lives() and not self._stopped_by:
             self._look_after_children()
             if self._hands_over and self._is_ready:
-                self._hand_over()
+                self._try_new_program()
+            if (obstacle := self._trial.find_obstacle()) is not None:
+                self._stay(obstacle) if obstacle else self._hand_over()
         if self._role.serves and not self._ends_at_once:
             self._drain()
         return self._end()
@@ -92,7 +96,7 @@ class Supervisor:
         self._predecessors.reap()
         self._systemd.show_life()
         sentinels = [child.sentinel for child in self._children.values() if child.is_alive()]
-        wait(sentinels, timeout=self._watcher.seconds_to_look)
+        wait(sentinels, timeout=min(self._watcher.seconds_to_look, self._trial.seconds_to_look))
 
     def _note_ready(self) -> None:
         """When a worker serves for the first time, lets the previous processes end."""
@@ -146,20 +150,32 @@ class Supervisor:
     def _on_hand_over(self, _number: int, _frame: FrameType | None) -> None:
         self._hands_over = True
 
-    def _hand_over(self) -> None:
+    def _try_new_program(self) -> None:
         self._hands_over = False
-        if self._predecessors.pids:
+        if self._predecessors.pids or self._trial.is_on:
             logger.warning("The service is being handed over already.")
             return
         logger.info("Handing over to the program in %s.", settings.BASE_DIR)
         self._systemd.reloading()
+        try:
+            self._trial.begin(command_of_new_program("--check"))
+        except OSError as error:
+            self._trial.end()
+            self._stay(str(error))
+
+    def _hand_over(self) -> None:
         pids = {child.pid for child in self._children.values() if child.pid and child.is_alive()}
         try:
             execute_again(self._listener, self._child_starter.lifeline, pids, self._systemd.environment())
         except OSError as error:
-            logger.error("It cannot be started, so this program continues: %s", error)  # noqa: TRY400 - says it all
             self._listen_to_signals()
-            self._systemd.notify(READY)
+            self._stay(str(error))
+
+    def _stay(self, obstacle: str) -> None:
+        logger.error("The new program cannot start, so this one continues: %s", obstacle)
+        if self._pid_file is not None:
+            self._pid_file.note_obstacle(obstacle)
+        self._systemd.notify(READY)
 
     def _close_listener(self) -> None:
         """Closes our copy before the accepting processes end: with a copy left, the kernel would still accept clients
@@ -171,6 +187,7 @@ class Supervisor:
     def _end(self) -> int:
         self._systemd.notify(STOPPING)
         self._close_listener()
+        self._trial.end()
         self._predecessors.release(KILL_AFTER + 2)
         end_all(self._children.values())
         self._predecessors.end(KILL_AFTER + 2)

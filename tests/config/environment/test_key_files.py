@@ -29,6 +29,32 @@ def test_a_key_file_that_cannot_be_created_is_reported_in_a_sentence() -> None:
         secret("BERTH_X", Path("/proc/nothing"))
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+@pytest.mark.parametrize("owner", [0, 12_345])
+def test_a_key_that_root_creates_belongs_to_the_owner_of_the_directory(tmp_path: Path, owner: int) -> None:
+    """Otherwise the service of an ordinary user could not read it."""
+    os.chown(tmp_path, owner, owner)
+    secret("BERTH_X", tmp_path)
+    found = (tmp_path / "x.key").stat()
+    assert (found.st_uid, found.st_gid, found.st_mode & 0o777) == (owner, owner, 0o600)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_root_changes_the_encryption_key_as_documented_and_the_owner_can_read_it(tmp_path: Path) -> None:
+    documented = (ROOT / "docs/operations.md").read_text().partition("## Change keys")[2].partition("```sh\n")[2]
+    lines = [line for line in documented.partition("```")[0].splitlines() if "encryption_keys" in line]
+    assert len(lines) == 6
+    key = tmp_path / "var/encryption_keys.key"
+    key.parent.mkdir()
+    key.write_text("old\n")
+    key.chmod(0o600)
+    os.chown(key, 12_345, 12_345)
+    for half, content in ((lines[:3], "new,old\n"), (lines[3:], "new\n")):
+        subprocess.run(["sh", "-ec", "\n".join(["new=new", *half])], cwd=tmp_path, check=True)
+        assert key.read_text() == content
+        assert (key.stat().st_uid, mode(key)) == (12_345, 0o600)
+
+
 def mode(path: Path) -> int:
     return path.stat().st_mode & 0o777
 

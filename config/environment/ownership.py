@@ -1,0 +1,48 @@
+"""Files of the data directory belong to its owner, whoever creates them."""
+
+import errno
+import os
+from pathlib import Path
+
+from django.core.management.base import CommandError
+
+
+def give_to_owner(file: Path | int, directory: Path) -> None:
+    """Gives a file, or the file of a descriptor, to the owner of the directory. Does nothing unless root runs this.
+
+    An operator may run a command as root although Berth does not run as root. Berth must be able to use its files.
+    """
+    if os.geteuid() != 0:
+        return
+    owner = directory.stat()
+    if isinstance(file, int):
+        os.fchown(file, owner.st_uid, owner.st_gid)
+    else:
+        os.chown(file, owner.st_uid, owner.st_gid, follow_symlinks=False)
+
+
+def open_owned(path: Path) -> int:
+    """Returns the descriptor of a file of the data directory, created with mode 0600 if it is missing.
+
+    Raises `CommandError`.
+    """
+    try:
+        try:
+            made = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
+        except FileExistsError:
+            return os.open(path, os.O_RDWR)
+        give_to_owner(made, path.parent)
+    except OSError as error:
+        raise refuse_file(path, error) from None
+    return made
+
+
+def refuse_file(path: Path, error: OSError) -> CommandError:
+    return CommandError(f"{path} cannot be used ({error.strerror}). {advise(error)}")
+
+
+def advise(error: OSError) -> str:
+    """Returns a sentence that says what to do about a file that cannot be read or written."""
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return "Free some space, then run this again."
+    return "Run this as the user who runs Berth, where that user may write."
