@@ -3,7 +3,8 @@
 import json
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from cryptography.fernet import Fernet
@@ -87,25 +88,50 @@ def require_installable(keys: Keys) -> None:
             )
 
 
+@contextmanager
 @sensitive_variables()
-def install_keys(keys: Keys) -> list[str]:
-    """Writes the key files of the data directory. Returns the names of those that replaced others, which are kept next
-    to them. May be run again after a kill.
+def installed_keys(keys: Keys, report: Callable[[str], None]) -> Iterator[None]:
+    """Writes the key files of the data directory; the former ones are kept next to them. May be run again after a kill.
+
+    If this or the block raises, the former files return. Raises `BackupError`.
     """
-    replaced = []
-    current = current_keys()
-    for name in NAMES:
-        if keys[name] == current[name]:
-            continue
-        path = Path(settings.BERTH_DATA_DIR) / f"{name.removeprefix('BERTH_').lower()}.key"
-        content = f"{keys[name]}\n".encode()
-        if not path.exists() or path.read_bytes() != content:
-            if path.exists():
-                os.link(path, path.with_name(f"{path.name}.replaced-{secrets.token_hex(4)}"))
-                sync_directory(path.parent)
-            write_whole(path, content, for_owner=True)
-            replaced.append(path.name)
-    return replaced
+    former: dict[Path, Path] = {}
+    try:
+        for name in NAMES:
+            if keys[name] != current_keys()[name]:
+                _install(_key_file(name), f"{keys[name]}\n".encode(), former, report)
+        yield
+    except BaseException:
+        _put_back(former)
+        raise
+
+
+def _put_back(former: Mapping[Path, Path]) -> None:
+    for path, kept in former.items():
+        kept.replace(path)
+        kept.unlink(missing_ok=True)  # it stays if both are one file, which was not replaced yet
+    if former:
+        sync_directory(Path(settings.BERTH_DATA_DIR))
+
+
+@sensitive_variables()
+def _install(path: Path, content: bytes, former: dict[Path, Path], report: Callable[[str], None]) -> None:
+    try:
+        if path.exists() and path.read_bytes() == content:
+            return
+        if path.exists():
+            kept = path.with_name(f"{path.name}.replaced-{secrets.token_hex(4)}")
+            os.link(path, kept)
+            former[path] = kept
+            sync_directory(path.parent)
+    except OSError as error:
+        raise BackupError(why_not_written(path, error)) from None
+    write_whole(path, content, for_owner=True)
+    report(f"… Wrote {path.name}")
+
+
+def _key_file(name: str) -> Path:
+    return Path(settings.BERTH_DATA_DIR) / f"{name.removeprefix('BERTH_').lower()}.key"
 
 
 def _is_text(value: object) -> bool:

@@ -22,12 +22,13 @@ LOCK = "restore.lock"
 @dataclass(slots=True, kw_only=True)
 class Marker:
     """`archive` is the archive's id, `memory` lists the agents whose memory is restored, and `finished` means that all
-    is done.
+    is done. `replacing` means that the keys and the database are being replaced: they may not belong together.
     """
 
     archive: str
     installation: str
     finished: bool = False
+    replacing: bool = False
     memory: list[str] = field(default_factory=list)
 
     @staticmethod
@@ -55,11 +56,12 @@ def read_marker() -> Marker | None:
 def require_no_restore() -> None:
     """Raises `BackupError` if a restore is in progress or was killed."""
     marker = read_marker()
-    if marker is not None and not marker.finished:
-        raise BackupError(
-            "A restore has begun but not finished. Run `manage.py restore` with the same archive again, or delete "
-            f"{_path()} to continue with the database as it is."
-        )
+    if marker is None or marker.finished:
+        return
+    again = "A restore has begun but not finished. Run `manage.py restore` with the same archive"
+    if marker.replacing:
+        raise BackupError(f"{again} and the same --keys again: the present keys may not be those of the database.")
+    raise BackupError(f"{again} again, or delete {_path()} to continue with the database as it is.")
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from django.db import DatabaseError, connection, models, transaction
@@ -12,7 +12,7 @@ from django.views.decorators.debug import sensitive_variables
 from accounts.models import User
 from config.backup.archive import ArchiveReader
 from config.backup.errors import BackupError
-from config.backup.keys import current_keys, encryption_keys, install_keys, read_key_file
+from config.backup.keys import current_keys, encryption_keys, installed_keys, read_key_file
 from config.backup.manifest import Table, read_manifest
 from config.backup.marker import only_one
 from config.backup.memory import restore_memories
@@ -30,7 +30,7 @@ from containers.identity import forget_installation_id
 from projects.models import Installation, Project
 from projects.services.alerts.service_health import note_backup
 
-IN_USE = "Something else uses the database. Stop Berth on every machine, then run this again; nothing was changed."
+IN_USE = "Something else uses the database. Stop Berth on every machine, then run this again."
 
 UNSEEN = 1000
 """More pairing codes than anyone creates for one project between a backup and its restore."""
@@ -71,26 +71,48 @@ class Restore:
             raise
         finally:
             forget_installation_id()
-        marker.finished = True
+        marker.finished, marker.replacing = True, False
         marker.write()
 
     def _carry_out(self, report: Report) -> None:
-        plan = self.plan
-        self._has_changed_anything |= plan.keys != current_keys()
-        for name in install_keys(plan.keys):
-            report(f"… Wrote {name}")
-        wanted = {(app, name) for app, name in plan.manifest.migrations}
-        present = read_present()
         try:
-            with copies().replaced(connection, tables=tables_of(present), keep_schema=present == wanted):
-                self._fill(wanted, report)
+            self._replace(report)
         except InUseError:
-            raise BackupError(IN_USE) from None
+            raise BackupError(f"{IN_USE} {self._what_stays}") from None
         except (DatabaseError, sqlite3.DatabaseError) as error:
             reason = next(iter(str(error).splitlines()), type(error).__name__)
-            raise BackupError(f"The database cannot be written ({reason}). It stays as it was.") from None
+            raise BackupError(f"The database cannot be written ({reason}). {self._what_stays}") from None
         except OSError as error:
-            raise BackupError(f"The database cannot be written ({error.strerror}). It stays as it was.") from None
+            raise BackupError(f"The database cannot be written ({error.strerror}). {self._what_stays}") from None
+
+    @property
+    def _what_stays(self) -> str:
+        if not self._has_changed_anything:
+            return "The database and the keys stay as they were."
+        return "The restore has begun, so finish it before you start Berth."
+
+    def _replace(self, report: Report) -> None:
+        """Fills a new database and, at its end, puts it and the keys in place."""
+        wanted = {(app, name) for app, name in self.plan.manifest.migrations}
+        present = read_present()
+        replaced = copies().replaced(connection, tables=tables_of(present), keep_schema=present == wanted)
+        with ExitStack() as keys, replaced:  # if the database cannot be put in place, the former keys return
+            self._fill(wanted, report)
+            keys.enter_context(self._replaced_keys(report))
+
+    @contextmanager
+    def _replaced_keys(self, report: Report) -> Iterator[None]:
+        """A process that is killed inside may leave new keys with the old database, and the marker says so."""
+        marker, former = self.plan.marker, self.plan.marker.replacing
+        marker.replacing = True
+        marker.write()
+        try:
+            with installed_keys(self.plan.keys, report):
+                yield
+        except BaseException:
+            marker.replacing = former
+            marker.write()
+            raise
 
     def _fill(self, wanted: set[Migration], report: Report) -> None:
         migrate_to(wanted, report=report)

@@ -93,7 +93,8 @@ def _put_in_place(draft: Path, path: Path) -> None:
         draft.replace(path)
     finally:
         _remove(draft)
-    _sync(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    with suppress(OSError):  # it has been replaced already
+        _sync(path.parent, os.O_RDONLY | os.O_DIRECTORY)
 
 
 def _copy_schema(source: Path, target: Path) -> None:
