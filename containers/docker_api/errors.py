@@ -13,6 +13,7 @@ import docker.errors
 import requests
 import urllib3.exceptions
 
+from containers.agent_text import clean
 from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError, ImageMissingError, NameTakenError
 from containers.outbound.call_limits import AnswerTooLargeError
 from containers.outbound.foreign_json import read_json
@@ -173,8 +174,8 @@ def _from_failure(explanation: str) -> EngineError:
 
 
 def _clean(text: str) -> str:
-    """Returns the text as one printable line of at most 300 characters."""
-    return "".join(character if character.isprintable() else " " for character in text)[:300].strip()
+    """Returns the text as one line of at most 300 characters that hides nothing: it may quote what an agent printed."""
+    return clean(text)[:300].strip()
 
 
 def raise_for_status(response: requests.Response) -> None:

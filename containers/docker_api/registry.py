@@ -6,6 +6,7 @@ from django.views.decorators.debug import sensitive_variables
 from docker import auth
 from docker.errors import DockerException
 
+from containers.agent_text import clean
 from containers.docker_api.building.image_build import PROGRESS_SIZE, inspect_image
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import understand_answer
@@ -72,4 +73,4 @@ def push_image(connection: Connection, image: str, registry: str) -> str:
 def _read_error(line: bytes) -> str:
     """Returns the error in this line of the engine's report, or an empty string."""
     report = read_json(line) if line.strip() else {}
-    return "".join(each for each in str(report.get("error") or "") if each.isprintable())[:300]
+    return clean(str(report.get("error") or ""))[:300]

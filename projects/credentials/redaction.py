@@ -14,6 +14,7 @@ from functools import cached_property
 from urllib.parse import unquote
 
 from containers.agent_contract import REDACTED, redact_credentials
+from containers.agent_text import clean
 
 SHORTEST = 8
 """The minimum length of a credential. Shorter ones would be found in innocent words."""
@@ -30,6 +31,7 @@ _CHARACTER_CODES = re.compile(r"\d{2,3}(?:[^0-9A-Za-z]{1,3}\d{2,3}){7,}")
 _ESCAPED = re.compile(
     r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|[ux]\{([0-9a-fA-F]{1,8})\}|([0-7]{3})|[abefnrtv])"
 )
+_JSON_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([^bfnrt])|[bfnrt])")
 _NESTED = 3
 """How often encodings may be nested, such as %2541."""
 
@@ -114,8 +116,8 @@ def _cut(form: str) -> Iterator[str]:
 
 
 def _views(text: str) -> Iterator[str]:
-    """Yields the letters and digits of the text as it is and decoded, forwards and backwards."""
-    for plain in {text, _HEX_PREFIX.sub("", text), _decode(text)}:
+    """Yields the letters and digits of the text as it is, decoded, and as pages show it, forwards and backwards."""
+    for plain in {text, _HEX_PREFIX.sub("", text), _decode(text), clean(_JSON_ESCAPE.sub(_unescape_json, text))}:
         letters = _alphanumeric(plain)
         yield letters
         yield letters[::-1]
@@ -135,6 +137,11 @@ def _unescape(match: re.Match[str]) -> str:
     """Returns the character, or nothing for an invisible one such as a line break."""
     digits, base = (match[5], 8) if match[5] else (match[1] or match[2] or match[3] or match[4] or "0", 16)
     return chr(code) if 0 < (code := int(digits, base)) <= 0x10FFFF else ""
+
+
+def _unescape_json(match: re.Match[str]) -> str:
+    """Returns the character as JSON's readers do. Pages show it, without the sequences that may split a credential."""
+    return chr(int(match[1], 16)) if match[1] else match[2] or " "
 
 
 def _read_codes(match: re.Match[str]) -> str:

@@ -1,7 +1,8 @@
 """Reads a line of an agent's log: its time, its level and a text for people.
 
 Agents print lines in any format. A timestamp at the beginning is removed because the engine adds its own; a status
-report becomes a sentence; and a JSON line is shown by its message.
+report becomes a sentence; and a JSON line is shown by its message. What the escapes of JSON stand for is made safe to
+show here, because `read_logs` cleans a line before they are decoded.
 """
 
 import json
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 
 from containers.agent_contract import STATUS_MARK, AgentState
 from containers.agent_reports import parse_report, parse_time
+from containers.agent_text import clean
 from containers.vocabulary import AgentReport
 from projects.rules.event_sentences import describe_reason
 
@@ -65,7 +67,8 @@ def read_line(line: str) -> LogLine:
     at = parse_time(stamp)
     if at is None:
         stamp, printed = "", line
-    return LogLine(stamp, at, *_read_text(printed))
+    level, text = _read_text(printed)
+    return LogLine(stamp, at, level, clean(text))
 
 
 def read_lines(lines: Iterable[str]) -> list[LogLine]:
@@ -125,7 +128,8 @@ def _read_fields(fields: Mapping[str, Any]) -> tuple[Level | None, str]:
         for name, value in fields.items()
         if name not in {*_MESSAGES, *_NAMES_OF_LEVEL, *_MOMENTS} and value not in (None, "")
     }
-    text = message[:1].upper() + message[1:]
+    text = clean(message)
+    text = text[:1].upper() + text[1:]
     for name in [name for name in _SECONDS if _is_count(left.get(name))][:1]:
         text = f"{text} in {left.pop(name) * _SECONDS[name]:.3g} s".strip()
     parts = [text] if text else []

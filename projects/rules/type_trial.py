@@ -102,7 +102,7 @@ def _user(run: TrialRun, conditions: TrialConditions) -> Line:
 def _writes(run: TrialRun) -> Line:
     promise = f"writes only to {DATA_PATH}, /run/agent and /tmp"
     if run.volumes:
-        return Line(promise, Verdict.BROKEN, f"the image declares volumes of its own: {', '.join(run.volumes)}")
+        return Line(promise, Verdict.BROKEN, f"the image declares volumes of its own: {clean(', '.join(run.volumes))}")
     refused = [line for line in run.lines if any(sign in line.lower() for sign in _READ_ONLY)]
     if refused:
         return Line(promise, Verdict.BROKEN, f"it tried elsewhere: {clean(refused[-1])[:_SHOWN]}")

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from containers.agent_reports import parse_time
+from containers.agent_text import clean
 from containers.docker_api.answers import read_labels, read_text
 from containers.docker_api.errors import understand_answer
 from containers.swarm.nodes.nodes import ENDED
@@ -139,7 +140,7 @@ def read_run(task: Mapping[str, Any]) -> Run:
         node=str(task.get("NodeID") or ""),
         made_at=parse_time(task["CreatedAt"]),
         said_at=parse_time(status["Timestamp"]),
-        error=str(status.get("Err") or ""),
+        error=clean(str(status.get("Err") or "")),
         container=str(container.get("ContainerID") or ""),
         exit_code=int(container.get("ExitCode") or 0) if ended and container.get("ContainerID") else None,
         grace=int(((task.get("Spec") or {}).get("ContainerSpec") or {}).get("StopGracePeriod") or 0) / 1e9,

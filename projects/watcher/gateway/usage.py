@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import transaction
 
 from accounts import clock
-from accounts.text import has_control_characters
+from containers.agent_text import clean
 from containers.gateway.protocol import GatewayClient, UsagePage, UsageRow
 from projects.models import Gateway, HourlyUsage, Project, Spending
 from projects.models.columns.at_rest import AT_REST
@@ -178,8 +178,8 @@ def _hour_of(row: UsageRow) -> datetime | None:
 
 def name_model(name: str) -> str:
     """Returns the name in a form that can be stored and shown. A changed name gets a digest to stay distinct."""
-    if len(name) <= LONGEST_MODEL and not has_control_characters(name):
+    plain = "".join(each if clean(each) == each else "\ufffd" for each in name)
+    if len(name) <= LONGEST_MODEL and plain == name:
         return name
-    plain = "".join(each if not has_control_characters(each) else "\ufffd" for each in name)
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:12]
     return f"{plain[: LONGEST_MODEL - 13]} {digest}"

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from containers.agent_contract import REDACTED
 from containers.agent_text import clean
 from projects.credentials.redaction import DISGUISED, Redactor
+from projects.rules.log_lines import read_line
 from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
 
 CANARIES = Redactor([CANARY_TELEGRAM_TOKEN, CANARY_API_KEY])
@@ -129,6 +130,18 @@ def test_a_split_credential_is_removed_too(secret: str, separator: str, every: i
     seen = shown(f"sent {SEPARATORS[separator].join(pieces)} to the host")
     assert REDACTED in seen or seen == DISGUISED
     assert not any(piece in seen for piece in pieces if len(piece) == 10)
+
+
+@pytest.mark.parametrize("every", [1, 3, 10])
+@pytest.mark.parametrize("separator", SEPARATORS)
+@pytest.mark.parametrize("secret", SECRETS)
+def test_pages_show_no_credential_that_escapes_of_json_split(secret: str, separator: str, every: int) -> None:
+    """Pages decode the escapes and remove what is invisible, which would put the pieces together again."""
+    text = SECRETS[secret]
+    pieces = [text[start : start + every] for start in range(0, len(text), every)]
+    line = shown(json.dumps({"message": f"sent {SEPARATORS[separator].join(pieces)} to the host"}))
+    assert text not in read_line(line).text
+    assert line == DISGUISED or REDACTED in line
 
 
 @pytest.mark.parametrize("form", ["base64", "hex", "URL-coded", "reversed"])

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from containers.agent_contract import AgentState, ProblemCode
+from containers.agent_text import clean
 from projects.rules.log_lines import Level, read_line, read_lines
 
 pytestmark = pytest.mark.one_database
@@ -85,3 +86,28 @@ def test_a_continuation_has_the_level_of_its_line() -> None:
     printed = ["fine", "Traceback (most recent call last):", "  File x", "ValueError: no", "INFO fine", "  more", "so"]
     told = read_lines(f"{AT} {line}" for line in printed)
     assert [line.level for line in told] == ["info", "error", "error", "error", "info", "info", "info"]
+
+
+PLACES = {
+    "message": {"message": "%s"},
+    "value": {"message": "a", "value": "%s"},
+    "name": {"message": "a", "%s": 1},
+    "nested": {"message": "a", "value": {"%s": ["%s", {"%s": "%s"}]}},
+    "level": {"level": "%s", "message": "harb"},
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize(
+    "character", ["\ud83d", "\x1b[2J", "\x9b1m", "\x07", "\n", "\r", "\u2028", "\u202e", "\u2066", "\u200b", "\u3164"]
+)
+def test_what_an_escape_of_json_stands_for_is_made_safe_to_show(character: str, place: str) -> None:
+    escaped = json.dumps(f"harb{character}our")[1:-1]
+    text = read_line(f"{AT} {json.dumps(PLACES[place]).replace('%s', escaped)}").text
+    assert "harb" in text.lower()
+    assert text.isprintable()
+    assert clean(text) == text
+
+
+def test_a_message_begins_with_a_capital_also_after_a_colour() -> None:
+    assert read_line(f"{AT} {json.dumps({'message': chr(27) + '[32mready'})}").text == "Ready"
