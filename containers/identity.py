@@ -98,7 +98,7 @@ def helper_labels(kind: str) -> dict[str, str]:
 def is_our_helper(labels: Mapping[str, str], kind: str) -> bool:
     """Returns whether these are labels of such a helper of this kind that this installation may remove.
 
-    What belongs to a project is no helper, whatever labels it has from its image.
+    What belongs to a project is no helper, no matter which labels it has from its image.
     """
     return not labels.get(PROJECT_LABEL) and is_ours({**labels, INSTANCE_LABEL: labels.get(kind, "")})
 

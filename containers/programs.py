@@ -1,4 +1,4 @@
-"""Runs the programs that set firewall rules and create base images. No other module starts programs.
+"""Runs the programs that set firewall rules and create base images, and Berth again. No other module starts programs.
 
 It never uses a shell, and never passes anything that a user of the service typed.
 """
@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from typing import IO, NoReturn
 
 _ADMIN_PATH = "/usr/sbin:/sbin"
+
+Process = subprocess.Popen[bytes]
 
 
 class ProgramError(Exception):
@@ -40,6 +42,15 @@ def is_local_engine() -> bool:
 def become_program(path: str, *arguments: str) -> NoReturn:
     """Replaces this process with another program of Berth."""
     os.execv(path, [path, *arguments])  # noqa: S606  # nosec B606 - a list of our own arguments, no shell
+
+
+def begin_again(command: Sequence[str], *, errors: IO[bytes]) -> Process:
+    """Begins another process of this program, which writes its errors to `errors`. Raises `OSError`.
+
+    It has a process group of its own, because Ctrl-C at the terminal is for this process.
+    """
+    nothing = subprocess.DEVNULL
+    return subprocess.Popen(command, stdin=nothing, stdout=nothing, stderr=errors, process_group=0)  # noqa: S603  # nosec B603 - our own command
 
 
 def run_program(

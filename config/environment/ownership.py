@@ -1,4 +1,4 @@
-"""Files of the data directory belong to its owner, whoever creates them."""
+"""Files of the data directory belong to its owner, no matter which user creates them."""
 
 import errno
 import os

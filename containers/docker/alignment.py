@@ -159,7 +159,7 @@ def keep_down(connection: Connection) -> None:
     with connection.call() as client:
         rows = client.containers(all=True, filters={"label": [PROJECT_LABEL]})
     with understand_answer():
-        ids = [str(row["Id"]) for row in rows]
+        ids = [str(row["Id"]) for row in rows if row["Labels"][PROJECT_LABEL]]  # the label of others is empty
     for container_id in ids:
         # A container that is being removed will not start again.
         with suppress(MissingError, ConflictError), connection.call(about_one=True) as client:

@@ -108,7 +108,7 @@ class DockerClient(SwarmCalls):
         self._raise_for_status(response)
 
     def create_container_from_config(self, config: dict[str, Any], name: str | None = None, **given: Any) -> Any:
-        """Creates the container with no labels of Berth's but those in `config`, whatever its image says."""
+        """Creates the container with no labels of Berth's but those in `config`, no matter what its image says."""
         labels = {**NO_LABELS, **(config.get("Labels") or {})}
         return super().create_container_from_config({**config, "Labels": labels}, name, **given)
 

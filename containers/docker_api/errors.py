@@ -158,8 +158,7 @@ def _from_status(error: docker.errors.APIError, status: int, explanation: str) -
     if status == 404:
         return MissingError(f"The container engine does not have it: {explanation}")
     if status == 409:
-        in_use = "name" in explanation.lower() and "already in use" in explanation.lower()
-        if in_use:
+        if "name" in explanation.lower() and "already in use" in explanation.lower():
             return NameTakenError("The name is in use.")
         return ConflictError(f"Something is in the way: {explanation}")
     if status >= 500:
@@ -174,7 +173,7 @@ def _from_failure(explanation: str) -> EngineError:
 
 
 def _clean(text: str) -> str:
-    """Returns the text as one line of at most 300 characters that hides nothing: it may quote what an agent printed."""
+    """Returns one line of at most 300 characters that hides nothing. The text may quote what an agent printed."""
     return clean(text)[:300].strip()
 
 

@@ -19,7 +19,7 @@ class SwarmCalls(ShortRequests):
         (`--no-resolve-image`).
 
         With `credentials` from `read_credentials`, nodes can pull from the registry. No answer ever contains them.
-        Its containers get no labels of Berth's but those of the payload, whatever their image says.
+        Its containers get no labels of Berth's but those of the payload, no matter what their image says.
         """
         task = payload["TaskTemplate"]
         labels = {**NO_LABELS, **(task["ContainerSpec"].get("Labels") or {})}

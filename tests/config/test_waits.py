@@ -34,8 +34,6 @@ REASONS = {
     "containers/management/commands/build_images.py:_build_all: result": NO_PROCESS,
     "containers/processes/side_work.py:__init__: acquire": "Its own lock, before anybody else knows it.",
     "containers/processes/side_work.py:begin_in_time: acquire": "Its own lock, before anybody else knows it.",
-    "projects/watcher/reconcile/background.py:__init__: ThreadPoolExecutor": BEATS,
-    "projects/watcher/reconcile/background.py:stop: shutdown": "Repairs have limits; `serve` kills one that hangs.",
     "projects/watcher/upkeep/images.py:__init__: Thread": BEATS,
     "projects/watcher/threads.py:__init__: Thread": BEATS,
 }

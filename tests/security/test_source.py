@@ -112,6 +112,8 @@ def test_no_program_is_started_through_a_shell() -> None:
     [file] = MAY_START_PROGRAMS
     calls = [node for node in ast.walk(ast.parse((ROOT / file).read_text())) if isinstance(node, ast.Call)]
     starts = [call for call in calls if ast.unparse(call.func).startswith("subprocess.")]
-    assert [ast.unparse(call.func) for call in starts] == ["subprocess.run"]
-    assert isinstance(starts[0].args[0], ast.List)
-    assert "shell" not in {keyword.arg for keyword in starts[0].keywords}
+    assert [ast.unparse(call.func) for call in starts] == ["subprocess.Popen", "subprocess.run"]
+    again, other = starts
+    assert ast.unparse(again.args[0]) == "command"  # a list, as its annotation says
+    assert isinstance(other.args[0], ast.List)
+    assert "shell" not in {keyword.arg for call in starts for keyword in call.keywords}

@@ -6,11 +6,12 @@ half-finished update lacks, would end the service.
 
 import math
 import os
-import subprocess
 import time
 from contextlib import suppress
 from tempfile import TemporaryFile
 from typing import IO
+
+from containers.programs import Process, begin_again
 
 PATIENCE = 150.0
 """Seconds for the trial. The new program imports everything, possibly on a busy machine."""
@@ -22,7 +23,7 @@ class Trial:
     """A child process with this process's user and environment, which makes the checks of a start and ends."""
 
     def __init__(self) -> None:
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Process | None = None
         self._said: IO[bytes] | None = None
         self._until = 0.0
 
@@ -40,10 +41,7 @@ class Trial:
             return
         self._until = time.monotonic() + PATIENCE
         self._said = TemporaryFile()  # noqa: SIM115 - `_end` closes it
-        # A process group of its own, because Ctrl-C at the terminal is for this process.
-        self._process = subprocess.Popen(  # noqa: S603 - our own command
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._said, process_group=0
-        )
+        self._process = begin_again(command, errors=self._said)
 
     def find_obstacle(self) -> str | None:
         """Returns why the program cannot start, or an empty text if it can; None while that is not known."""

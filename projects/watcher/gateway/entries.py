@@ -113,7 +113,7 @@ def _read_known(rows: "QuerySet[Project]", now: datetime) -> Iterator[_Known]:
 
 
 def _may_finish(project: Project, now: datetime) -> bool:
-    """Returns False for suspended and deleted projects: they may not, whatever the operation knew when it began."""
+    """Returns False for suspended and deleted projects: they may not, even if the operation began before that."""
     is_barred = project.is_suspended or project.desired == Desired.DELETED
     return bool(project.operation_in_flight(now)) and not (is_in_force(project) or is_barred)
 

@@ -20,7 +20,8 @@ from tests.config.backup.rows import archived, cells, fill_every_table, photogra
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_every_column_of_every_table_is_restored(archive: Path, run: Run) -> None:
+def test_every_column_of_every_table_is_restored(archive: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("config.management.commands.backup.require_own_instance", lambda: None)  # it has odd values too
     fill_every_table()
     assert [model._meta.label for model in archived() if not model._default_manager.exists()] == []
     taken = 0

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.config.serving.notified import Notified
 from tests.config.serving.served import Served, serving
 
 
@@ -21,3 +22,10 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with serving(tmp_path_factory.mktemp("shared"), "--announce") as running:
         running.wait_until_up()
         yield running
+
+
+@pytest.fixture
+def notified() -> Iterator[Notified]:
+    made = Notified()
+    yield made
+    made.close()

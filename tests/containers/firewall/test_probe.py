@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.test import override_settings
 
 from containers.docker.engine import DockerEngine
@@ -105,7 +106,7 @@ def test_rules_that_are_set_through_the_engine_are_followed_there(machine: Machi
     run(machine, f"ip -details link show {bridge_name()} | grep 'nf_call_iptables 1'; echo 1 >{SWITCH}")
     assert machine.reached() == {PUBLIC}
     assert engine.probe_firewall() is None
-    assert machine.client.containers(all=True, filters={"label": LABEL}) == []
+    assert machine.client.containers(all=True, filters={"label": f"{LABEL}={settings.BERTH_INSTANCE}"}) == []
 
 
 @pytest.mark.docker

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
+from django.conf import settings
 from django.test import override_settings
 
 from containers.docker.engine import DockerEngine
@@ -75,7 +76,7 @@ def test_without_the_unit_agents_wait_for_the_rules(machine: Machine) -> None:
         machine.deploy(engine)
         assert machine.reached() == {PUBLIC}
         assert machine.ever_reached() == {PUBLIC}
-        assert machine.client.containers(all=True, filters={"label": LABEL}) == []
+        assert machine.client.containers(all=True, filters={"label": f"{LABEL}={settings.BERTH_INSTANCE}"}) == []
 
 
 def test_without_required_rules_no_agent_is_started(machine: Machine) -> None:

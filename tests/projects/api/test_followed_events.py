@@ -15,7 +15,6 @@ from accounts.models import User
 from projects.api.lists.event_pages import show_id
 from projects.api.streams import statuses as status_stream
 from projects.api.streams.long_requests import PER_USER
-from projects.api.streams.statuses import NewEvents
 from projects.models import Actor, Event, LongRequest, Project
 from tests.fakes.engine import MemoryEngine
 from tests.problem_document import assert_problem
@@ -142,23 +141,6 @@ def test_a_name_breaks_no_line(api: APIClient, follow: Follow, project: Project)
     assert told["name"] == "a\u2028\u0085b\r\nevent: forged\n\ndata: x"
 
 
-def test_an_event_committed_late_is_sent_once(alice: User) -> None:
-    now = timezone.now()
-    reader = NewEvents(alice.pk, since=now - timedelta(seconds=1))
-    one, two, late = (
-        Event(owner_id=alice.pk, project_id=uuid4(), at=now, actor="x", source="x", action=name, outcome="ok")
-        for name in ("one", "two", "late")
-    )
-    one.save()
-    assert [event.action for event in reader.read()] == ["one"]
-    two.save()
-    assert [event.action for event in reader.read()] == ["two"]
-    late.at = now - timedelta(milliseconds=500)
-    late.save()
-    assert [event.action for event in reader.read()] == ["late"]
-    assert reader.read() == []
-
-
 def make_event(owner: User, action: str, *, seconds_ago: float = 0.0) -> Event:
     at = timezone.now() - timedelta(seconds=seconds_ago)
     return Event.objects.create(
@@ -193,29 +175,3 @@ def test_a_new_reader_gets_what_is_written_late_and_nothing_that_it_could_have_r
     make_event(alice, "next")
     assert [until(stream, "event")[0]["action"] for _ in range(2)] == ["late", "next"]
     assert next(stream)[0] == "silence"
-
-
-def test_many_events_at_once_come_in_parts_and_none_is_lost(alice: User) -> None:
-    now = timezone.now() - timedelta(minutes=5)
-    Event.objects.bulk_create(
-        Event(owner_id=alice.pk, project_id=uuid4(), at=now, actor="x", source="x", action=str(n), outcome="ok")
-        for n in range(450)
-    )
-    reader = NewEvents(alice.pk, since=now)
-    parts = [reader.read() for _ in range(4)]
-    assert [len(part) for part in parts] == [200, 200, 50, 0]
-    assert len({event.pk for part in parts for event in part}) == 450
-
-
-def test_catching_up_keeps_the_sent_ids_of_one_part_only(alice: User) -> None:
-    begin = timezone.now() - timedelta(minutes=5)
-    Event.objects.bulk_create(
-        Event(owner_id=alice.pk, project_id=uuid4(), at=begin + timedelta(milliseconds=n // 2), action=str(n))
-        for n in range(901)
-    )
-    reader, told, kept = NewEvents(alice.pk, since=begin), list[str](), list[int]()
-    for _ in range(6):
-        told += [event.action for event in reader.read()]
-        kept.append(len(reader._sent))
-    assert told == [str(n) for n in range(901)]
-    assert max(kept) <= 2

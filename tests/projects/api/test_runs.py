@@ -158,14 +158,6 @@ def test_the_number_of_kept_runs_is_limited(project: Project, runs: Any, log: An
     assert KEPT_BYTES - 5000 < max(sizes) <= KEPT_BYTES
 
 
-def test_kept_runs_are_deleted_with_the_project(api: APIClient, project: Project, control: Control, log: Any) -> None:
-    log("one")
-    control("restart")
-    assert Run.objects.count() == 1
-    assert api.delete(f"/api/projects/{project.id}").status_code == 204
-    assert not Run.objects.exists()
-
-
 def test_credentials_are_redacted_in_stored_and_served_logs(
     read: Any, log: Any, control: Control, change: Change
 ) -> None:
@@ -188,19 +180,6 @@ def test_since_narrows_an_earlier_run(read: Any, log: Any, control: Control) -> 
     assert read("?run=1&tail=0") == []
 
 
-@pytest.mark.parametrize("query", ["run=0", "run=-1", "run=x", "run=", "run=1.5", "run=99999999999", "run=\u0663"])
-def test_a_bad_number_is_a_400_that_names_it(query: str, api: APIClient, project: Project) -> None:
-    answer = api.get(f"/api/projects/{project.id}/logs?{query}")
-    assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "run")
-
-
-def test_a_missing_run_is_a_404_that_lists_the_kept_ones(api: APIClient, project: Project, control: Control) -> None:
-    control("restart")
-    answer = api.get(f"/api/projects/{project.id}/logs?run=7")
-    assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
-    assert "Runs 1 to 1 are kept" in answer.json()["detail"]
-
-
 def test_an_ended_run_that_is_followed_ends_after_its_last_line(
     api: APIClient, project: Project, control: Control, log: Any
 ) -> None:
@@ -212,18 +191,3 @@ def test_an_ended_run_that_is_followed_ends_after_its_last_line(
     assert [event.rpartition(" ")[2] for event in events[:1]] == ["run"]
     assert events[1:] == ["event: end\ndata: the log has ended"]
     assert api.get(f"/api/projects/{project.id}/logs?run=7&follow=true").status_code == 404
-
-
-def test_a_stranger_sees_no_run(bobs_api: APIClient, project: Project, control: Control) -> None:
-    control("restart")
-    for path in ("runs", "logs?run=1"):
-        assert bobs_api.get(f"/api/projects/{project.id}/{path}").status_code == 404
-
-
-def test_two_processes_that_keep_the_same_run_create_one_row(project: Project, engine: MemoryEngine, log: Any) -> None:
-    log("one")
-    ended = engine.inspect(project.container_key)
-    assert ended
-    keep_run(project, ended)
-    keep_run(project, ended)
-    assert [run.number for run in project.runs.all()] == [1]
