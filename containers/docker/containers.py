@@ -57,9 +57,14 @@ class Containers:
     def stop_key(self, key: str, *, timeout: int, prefetch: Prefetch = list) -> Observation | None:
         """Stops our containers of this key. Returns the final state of the only one, or None if there were several."""
         listed = [found for found in prefetch() if is_ours(found.labels)]
-        found = map(self._exactly, listed or self._lookup.find_all(key))
-        ended = [self.stop_found(each, timeout=timeout) for each in found]
+        ended = self._stop_all(listed, timeout=timeout)
+        is_gone = ended == [None] and listed[0].is_up
+        if not listed or is_gone:  # another may be in its place
+            ended = self._stop_all(self._lookup.find_all(key), timeout=timeout)
         return ended[0] if len(ended) == 1 else None
+
+    def _stop_all(self, listed: list[Observation], *, timeout: int) -> list[Observation | None]:
+        return [self.stop_found(self._exactly(each), timeout=timeout) for each in listed]
 
     def _exactly(self, listed: Observation) -> Observation:
         """Returns the container's current state. A list has what the engine last saved: an exited one may be up."""

@@ -14,6 +14,7 @@ from containers.docker.event_verbs import EventVerbs
 from containers.docker.existing_containers import ExistingContainers
 from containers.docker.gateway.verbs import GatewayVerbs
 from containers.docker.inspections import Inspections
+from containers.docker.known_containers import KnownContainers
 from containers.docker.logs import Logs
 from containers.docker.lookup import Lookup
 from containers.docker.networks.agents import describe_host, read_engine_start
@@ -49,6 +50,7 @@ class DockerEngine(GatewayVerbs, StateVerbs, EventVerbs):
     def __init__(self, host: str = "") -> None:
         super().__init__(host)
         self._lookup = Lookup(self._connection)
+        self._known = KnownContainers()
         self._containers = Containers(self._connection, self._lookup)
         self._meter = Meter()
         self._users = Users(self._connection, self._lookup)
@@ -122,15 +124,15 @@ class DockerEngine(GatewayVerbs, StateVerbs, EventVerbs):
 
         with unless_it_ends(self._connection):
             try:
-                return run(spec, seen)
+                return self._known.note(run(spec, seen))
             except MissingError:
                 if not self._restore_network(spec):
                     raise
                 # The network was removed meanwhile. It is created again with the same bridge, so that the rules apply.
-                return run(replace(spec, is_first=False))
+                return self._known.note(run(replace(spec, is_first=False)))
 
-    def prefetch(self, key: str) -> Prefetch:
-        return start_in_thread(partial(self._lookup.list_key, key))
+    def prefetch(self, key: str, container_id: str = "") -> Prefetch:
+        return self._known.find(key, container_id) or start_in_thread(partial(self._lookup.list_key, key))
 
     def stop(self, key: str, *, timeout: int, prefetch: Prefetch = list, for_good: bool = False) -> Observation | None:
         return self._containers.stop_key(key, timeout=timeout, prefetch=prefetch)

@@ -33,8 +33,11 @@ class ListsContainers(Protocol):
         found to be right about it in the last seconds. If the list is right, the result is as listed.
         """
 
-    def prefetch(self, key: str) -> Prefetch:
-        """Starts asking which containers have this key, for a `stop` that follows soon, and returns at once."""
+    def prefetch(self, key: str, container_id: str = "") -> Prefetch:
+        """Starts asking which containers have this key, for a `stop` that follows soon, and returns at once.
+
+        Asks nothing if `container_id`, which the caller takes for the only one, is known to have this key.
+        """
 
     def look_up(self, container_id: str) -> Observation | None:
         """Returns our container with this id as `inspect` does, without the agent's report, or None if there is none.

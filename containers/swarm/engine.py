@@ -126,7 +126,7 @@ class SwarmEngine(GatewayVerbs, StateVerbs):
         )
         return self._services.create(payload, placement.notes)
 
-    def prefetch(self, key: str) -> Prefetch:
+    def prefetch(self, key: str, container_id: str = "") -> Prefetch:
         return list  # a stop looks by itself: while one ends, its tasks change
 
     def stop(self, key: str, *, timeout: int, prefetch: Prefetch = list, for_good: bool = False) -> Observation | None:

@@ -84,7 +84,7 @@ class MemoryEngine(RunsMemoryGateway):
         self._answer("deploy")
         return container.observation
 
-    def prefetch(self, key: str) -> Prefetch:
+    def prefetch(self, key: str, container_id: str = "") -> Prefetch:
         return list
 
     def stop(self, key: str, *, timeout: int, prefetch: Prefetch = list, for_good: bool = False) -> Observation | None:

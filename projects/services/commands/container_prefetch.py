@@ -12,7 +12,7 @@ class ContainerPrefetch:
     def __init__(self, project: Project) -> None:
         self._project = project
         self._operation, self._version = project.operation, project.entry_version
-        self._prefetch = get_engine().prefetch(project.container_key)
+        self._prefetch = get_engine().prefetch(project.container_key, project.container_id)
 
     def if_undisturbed(self) -> Prefetch:
         """Returns the list after the claim, or `list` if another operation may have created a container meanwhile.

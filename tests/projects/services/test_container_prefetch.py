@@ -27,7 +27,7 @@ def looks(engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch) -> list[tuple[b
     """For each prefetch: whether it had a deadline, and how many places were taken."""
     seen: list[tuple[bool, int]] = []
 
-    def look(_: str) -> Prefetch:
+    def look(key: str, container_id: str) -> Prefetch:
         seen.append((seconds_left() is not None, COMMANDS.taken))
         return list
 
@@ -72,7 +72,7 @@ def test_an_undisturbed_stop_uses_the_prefetched_list(
     def answer() -> list[Observation]:
         return []
 
-    monkeypatch.setattr(engine, "prefetch", lambda _: answer)
+    monkeypatch.setattr(engine, "prefetch", lambda key, container_id: answer)
     control_project(project=project, action=Action.STOP, actor=ACTOR)
     assert given == [answer]
 
