@@ -31,6 +31,10 @@ class GatewayMissingError(EngineUnavailableError):
         )
 
 
+class GatewayDiskError(EngineUnavailableError):
+    """The gateway is at work, but its disk does not allow what it was asked. The next attempt may succeed."""
+
+
 class StillStoppingError(EngineError):
     """The agent takes longer to stop than its caller can wait. The engine continues to stop it."""
 

@@ -8,11 +8,12 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from containers.errors import EngineRefusedError, EngineUnavailableError
+from containers.errors import EngineRefusedError, EngineUnavailableError, GatewayDiskError
 from containers.gateway.entries import Entry
 from containers.gateway.leases import GatewayClock, Lease
 from containers.gateway.messages import GARBLED, in_parts, object_of, whole
 from containers.gateway.transport import Transport
+from containers.gateway.usage_pages import UsagePage, read_page
 from containers.outbound.foreign_json import read_json
 
 WITHIN = 10.0
@@ -20,7 +21,6 @@ WITHIN = 10.0
 
 NOT_AT_WORK = "The gateway is not at work yet."
 _SIGHTED_WORDS = ("budget_period", "astray_from")
-_COUNTS = ("messages", "requests", "errors", "estimated", "input", "output", "cached", "money")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,35 +29,8 @@ class Standing:
 
     version: int
     is_void: bool
-
-
-@dataclass(frozen=True, slots=True)
-class UsageRow:
-    """The totals of one hour of one project and model. A later row for the same three replaces this one."""
-
-    project: str
-    hour: int
-    """Hours since 1970, UTC."""
-    model: str
-    """Empty for usage that is no model call, such as messages of the bot."""
-    messages: int
-    requests: int
-    errors: int
-    estimated: int
-    input: int
-    output: int
-    cached: int
-    money: int
-
-
-@dataclass(frozen=True, slots=True)
-class UsagePage:
-    store: str
-    """The gateway's database file that the rows come from. In another one all totals start again from zero."""
-    seq: int
-    """The number from which to ask the next time."""
-    rows: tuple[UsageRow, ...]
-    has_more: bool
+    is_untold: bool = False
+    """Whether the gateway has lost counts since the entry was made, and must be told what the project has spent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +56,14 @@ class Sighting:
     """That address."""
     astray: int | None = None
     """How often that happened."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    sightings: dict[str, Sighting]
+    """By project."""
+    trouble: str
+    """What is wrong with the gateway's disk, as a sentence for staff; empty if all is well."""
 
 
 class GatewayClient:
@@ -134,25 +115,24 @@ class GatewayClient:
         named = {} if among is None else {"among": list(among)}
         found = object_of(self._ask("versions", **named).get("versions"))
         return {
-            project: Standing(whole(object_of(each).get("version")), bool(object_of(each).get("void")))
-            for project, each in found.items()
+            project: Standing(whole(each.get("version")), bool(each.get("void")), bool(each.get("untold")))
+            for project, each in ((project, object_of(value)) for project, value in found.items())
         }
 
-    def usage_since(self, seq: int) -> UsagePage:
-        """Returns the changes after this number, the oldest first."""
-        answer = self._ask("usage", since=seq)
-        rows = answer.get("rows")
-        if not isinstance(rows, list):
-            raise EngineUnavailableError(GARBLED)
-        page = tuple(_read_row(object_of(row)) for row in rows)
-        return UsagePage(str(answer.get("store")), whole(answer.get("seq")), page, bool(answer.get("more")))
+    def usage_since(self, seq: int, store: str = "") -> UsagePage:
+        """Returns the changes after this number, the oldest first. `store` is the store in which it was read: if the
+        gateway has an older state of that, it continues as another one.
+        """
+        return read_page(self._ask("usage", since=seq, store=store))
 
-    def sightings(self, *, missed_nothing: bool = False) -> dict[str, Sighting]:
+    def look(self, *, missed_nothing: bool = False) -> Look:
         """Returns what the gateway observed. `missed_nothing` confirms that its last `versions` were complete, so that
         a credential that it does not know is invalid everywhere.
         """
-        seen = object_of(self._ask("truth", **({"missed_nothing": True} if missed_nothing else {})).get("seen"))
-        return {project: _read_sighting(object_of(each)) for project, each in seen.items()}
+        answer = self._ask("truth", **({"missed_nothing": True} if missed_nothing else {}))
+        seen = object_of(answer.get("seen"))
+        sightings = {project: _read_sighting(object_of(each)) for project, each in seen.items()}
+        return Look(sightings, str(answer.get("trouble") or "")[:300])
 
     def counters(self, *, project: str, container: str) -> Mapping[str, Any] | None:
         """Returns what the container uses, in the form of an engine's stats. None: it is not on the gateway's node."""
@@ -175,13 +155,9 @@ class GatewayClient:
             raise EngineUnavailableError(GARBLED) from None
         if answer.get("ok") is not True:
             # The gateway's sentences quote nothing from the request.
-            raise EngineRefusedError(str(answer.get("error") or GARBLED)[:300])
+            words = str(answer.get("error") or GARBLED)[:300]
+            raise GatewayDiskError(words) if answer.get("later") is True else EngineRefusedError(words)
         return answer
-
-
-def _read_row(row: dict[str, Any]) -> UsageRow:
-    counts = [whole(row.get(name)) for name in _COUNTS]
-    return UsageRow(str(row.get("project")), whole(row.get("hour")), str(row.get("model")), *counts)
 
 
 def _read_sighting(seen: dict[str, Any]) -> Sighting:

@@ -30,6 +30,13 @@ class MemoryGateway:
         self._seq = 0
         self._began = time.time()
         self._seen: dict[str, dict[str, Any]] = {}
+        self._is_older = False
+        self.untold: set[str] = set()
+        """Projects whose entries do not say what was spent before counts were lost."""
+        self.trouble = ""
+        """What it says about its disk."""
+        self.refuses: set[str] = set()
+        """Commands that its disk does not allow."""
 
     def use(self, project: str, *, model: str = "", hour: int | None = None, **counts: int) -> None:
         """Adds to the totals of this hour since 1970 (by default the present one), project and model."""
@@ -50,6 +57,10 @@ class MemoryGateway:
         """Loses its volume: totals start again in another file."""
         self._store, self._totals, self._changed_at, self._seq = secrets.token_hex(8), {}, {}, 0
 
+    def set_back(self) -> None:
+        """Gets an older copy of its volume: it does not know what was counted since, and neither does its table."""
+        self._is_older, self._totals, self._changed_at = True, {}, {}
+
     def restart(self) -> None:
         """Restarts the process, which loses everything that was only in memory."""
         self._seen, self._began = {}, time.time()
@@ -64,6 +75,8 @@ class MemoryGateway:
             "ping": lambda _: {"protocol": PROTOCOL},
         }
         do = known.get(message.get("do"))
+        if message.get("do") in self.refuses:
+            return json.dumps({"ok": False, "later": True, "error": self.trouble}).encode() + b"\n"
         told = do(message) if do else {"ok": False, "error": "The message names no command that this gateway knows."}
         return json.dumps({"ok": True, **told}).encode() + b"\n"
 
@@ -75,6 +88,8 @@ class MemoryGateway:
         for project, entry in [*entries.items(), *((each, None) for each in void)]:
             if version > self.versions.get(project, -1):
                 self.versions[project], self.entries[project] = version, entry
+                if entry is None or any(each["store"] == self._store for each in entry["spent"]):
+                    self.untold.discard(project)
                 if entry is None:
                     self._seen.pop(project, None)
         return {"applied": {project: self.versions[project] for project in [*entries, *void]}}
@@ -83,9 +98,15 @@ class MemoryGateway:
         among = message.get("among", self.versions)
         held = {project: {"version": version} for project, version in self.versions.items()}
         shown = {name: {**each, "void": self.entries[name] is None} for name, each in held.items()}
+        for name in self.untold & shown.keys():
+            shown[name]["untold"] = True
         return {"versions": {name: each for name, each in shown.items() if not each["void"] or name in among}}
 
     def _usage(self, message: dict[str, Any]) -> dict[str, Any]:
+        if self._is_older and message["store"] == self._store:
+            self._store, self._is_older = secrets.token_hex(8), False
+            self.untold = {project for project, entry in self.entries.items() if entry is not None}
+            return self._usage(message | {"since": 0})
         fresh = sorted((at, cell) for cell, at in self._changed_at.items() if at > int(message["since"]))
         page = fresh[:PAGE]
         rows = [{"project": cell[0], "hour": cell[1], "model": cell[2], **self._totals[cell]} for _, cell in page]
@@ -93,4 +114,4 @@ class MemoryGateway:
         return {"store": self._store, "seq": seq, "rows": rows, "more": len(fresh) > len(page)}
 
     def _sightings(self, _message: dict[str, Any]) -> dict[str, Any]:
-        return {"began": self._began, "seen": self._seen}
+        return {"began": self._began, "trouble": self.trouble, "seen": self._seen}

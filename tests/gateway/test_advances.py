@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from gateway.budgets.advance import Advance
+from gateway.budgets.changes import Reservation
 from gateway.budgets.ledger import Ledger
-from gateway.budgets.rows import Reservation
 from gateway.budgets.totals import Total
 from gateway.entries.entry import Budget, Entry, Price
 from gateway.meters.usage import Usage

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gateway.budgets.disk import Disk, Work
+from gateway.budgets.disk import Disk
+from gateway.budgets.tasks import Work
 from gateway.entries.entry import Budget, Entry, Kind, Price
 from gateway.meters.anthropic import MessagesMeter, read_anthropic_usage
 from gateway.meters.document_meter import DocumentMeter

@@ -1,7 +1,7 @@
 """A call whose agent hung up counts by what the provider has sent by then."""
 
 import pytest
-from gateway.budgets.rows import Reservation
+from gateway.budgets.changes import Reservation
 from gateway.meters.openai import ChatMeter
 from gateway.meters.usage import Usage
 from gateway.pipes.draining import Drained

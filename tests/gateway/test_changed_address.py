@@ -36,7 +36,7 @@ def test_an_agent_with_a_changed_address_retries_and_answers_once_the_rule_is_go
     testbed.tell(agent)
 
     def seen() -> Sighting | None:
-        sighting = testbed.control.sightings().get(agent.project)
+        sighting = testbed.control.look().sightings.get(agent.project)
         return sighting if sighting is not None and sighting.astray else None
 
     with masqueraded(agent):
@@ -47,4 +47,4 @@ def test_an_agent_with_a_changed_address_retries_and_answers_once_the_rule_is_go
         container = testbed.client.inspect_container(agent.name)
         assert container["State"]["ExitCode"] in (0, 75), "It does not take its token for a wrong one."
     testbed.telegram.wait_for_poll(agent.token, timeout=PATIENCE)
-    assert testbed.control.sightings()[agent.project].telegram_status == 200
+    assert testbed.control.look().sightings[agent.project].telegram_status == 200

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gateway.budgets import disk, writes
+from gateway.budgets import stores, usage_file
 from gateway.budgets.ledger import Ledger
 from gateway.meters.usage import Usage
 from gateway.rules.refusals import RefusedError, Why
@@ -36,25 +36,25 @@ def test_a_ledger_opens_when_the_disk_takes_data_again(
     run(tmp_path, NOW, lose)
     left = 3
 
-    def fail(*_: Any) -> Any:
+    def fail(*_: Any, **__: Any) -> Any:
         nonlocal left
         left -= 1
         if left >= 0:
             raise sqlite3.OperationalError("database or disk is full")
-        return real(*_)
+        return real(*_, **__)
 
     places = {
-        "opening": "gateway.budgets.disk._open",
+        "opening": "gateway.budgets.usage_file.open_checked",
         "recovery": "gateway.budgets.rows.forget",
         "sizes": "gateway.budgets.recent_sizes._read",
     }
     module, _, name = places[failing].rpartition(".")
     real = getattr(__import__(module, fromlist=[name]), name)
     monkeypatch.setattr(places[failing], fail)
-    monkeypatch.setattr(writes, "OPEN_AGAIN_AFTER", 0.0)
+    monkeypatch.setattr(stores, "OPEN_AGAIN_AFTER", 0.0)
 
     async def test(ledger: Ledger) -> dict[str, Any]:
-        assert not ledger._writes.is_open
+        assert not ledger.stores.is_open
         with pytest.raises(RefusedError) as refused:
             await spend(ledger, 1, day_tokens=100)
         assert refused.value.why is Why.LATER
@@ -62,7 +62,7 @@ def test_a_ledger_opens_when_the_disk_takes_data_again(
         ledger.settle(free[0], Usage(1, 4), entry=entry())
         ledger.messages.count("p")
         ledger.messages.flush()
-        while not ledger._writes.is_open:
+        while not ledger.stores.is_open:
             await asyncio.sleep(0)
         ledger.settle(free[1], Usage(1, 4), entry=entry())
         with pytest.raises(RefusedError) as refused:
@@ -78,10 +78,10 @@ def test_a_ledger_opens_when_the_disk_takes_data_again(
 
 
 def test_a_ledger_ends_although_its_file_was_never_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(_file: Path) -> None:
+    def fail(_file: Path, **_: Any) -> None:
         raise sqlite3.OperationalError
 
-    monkeypatch.setattr(disk, "_open", fail)
+    monkeypatch.setattr(usage_file, "open_checked", fail)
 
     async def test(ledger: Ledger) -> None:
         ledger.close()

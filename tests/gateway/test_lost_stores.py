@@ -28,7 +28,9 @@ def room(folder: Path, *spent: Spent, own: int = 0, **budget: int) -> int:
     """Returns the tokens of an answer that a budget of a thousand still allows."""
 
     async def test(ledger: Ledger) -> int:
-        named = [Spent(ledger._totals.store if each.store == "own" else each.store, *_rest(each)) for each in spent]
+        named = [
+            Spent(ledger._totals.stores[-1] if each.store == "own" else each.store, *_rest(each)) for each in spent
+        ]
         entry = Entry("p", budget=Budget(**(budget or {"day_tokens": 1000})), spent=tuple(named))
         if own:
             await spend(ledger, own)
@@ -70,7 +72,8 @@ def test_a_torn_file_is_set_aside(tmp_path: Path) -> None:
     whole = file.read_bytes()
     for torn in (b"no database at all" * 100, whole[:100] + bytes([255]) * 5000 + whole[5100:]):
         file.write_bytes(torn)
-        assert room(tmp_path, Spent("lost", DAY, 300, 0)) == 700
+        assert room(tmp_path, Spent("lost", DAY, 300, 0)) == 0, "It is not known what the entry leaves out."
+        assert room(tmp_path, Spent("lost", DAY, 300, 0), Spent("own", DAY, 0, 0)) == 700
         assert (tmp_path / "usage.sqlite3.torn").read_bytes() == torn
 
 
@@ -102,9 +105,13 @@ def test_after_the_loss_of_the_store_the_budget_is_not_spent_twice(
     for file in (own_gateway.folder / "state").glob("usage.sqlite3*"):
         file.unlink()
     own_gateway.start()
+    assert agent.chat("a", max_tokens=100).status == 503
+    assert own_gateway.ask("versions")["versions"][agent.project]["untold"]
     period = name_of(Period.MONTH, page["rows"][0]["hour"])
     spent = {"store": page["store"], "period": period, "tokens": costs["input"] + costs["output"], "money": 0}
-    own_gateway.apply(agent.entry(budget=budget, spent=[spent]))
+    nothing = {"store": own_gateway.ask("usage", since=0)["store"], "period": period, "tokens": 0, "money": 0}
+    own_gateway.apply(agent.entry(budget=budget, spent=[spent, nothing]))
+    assert "untold" not in own_gateway.ask("versions")["versions"][agent.project]
     while agent.chat("a", max_tokens=100).status == 200:
         pass
     assert provider.sold() <= 300

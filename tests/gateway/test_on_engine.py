@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from containers.gateway.protocol import UsageRow
+from containers.gateway.usage_pages import UsageRow
 from containers.programs import is_root
 from tests.containers.inside import run_inside, stopped
 from tests.fakes.telegram_files import upload
@@ -50,7 +50,7 @@ def chat(testbed: GatewayTestbed, agent: DeployedAgent, words: str, **more: Any)
 def test_an_agent_without_any_credential_answers_its_chat(testbed: GatewayTestbed, alice: DeployedAgent) -> None:
     assert chat(testbed, alice, "Where is the ship?") == "You said: Where is the ship?"
     assert testbed.provider.asked()[-1].key == alice.key
-    seen = testbed.control.sightings()[alice.project]
+    seen = testbed.control.look().sightings[alice.project]
     assert (seen.telegram_status, seen.provider_status) == (200, 200)
     assert seen.last_poll
     used = testbed.client.stats(alice.name, stream=False, one_shot=True)["memory_stats"]

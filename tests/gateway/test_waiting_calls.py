@@ -8,8 +8,8 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from gateway.budgets.changes import Reservation
 from gateway.budgets.ledger import Ledger
-from gateway.budgets.rows import Reservation
 from gateway.entries.entry import Budget, Entry, Kind, Provider
 from gateway.meters.usage import Usage
 from gateway.providers import call

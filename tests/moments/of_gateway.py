@@ -66,4 +66,4 @@ def polled_at(world: World, at: datetime, shift: timedelta) -> None:
 def see(world: World, **what: float) -> None:
     ensure_gateway()
     world.engine.gateway_program.see(str(world.id), **what)
-    note_sightings(GatewayClient(world.engine.gateway()).sightings())
+    note_sightings(GatewayClient(world.engine.gateway()).look().sightings)

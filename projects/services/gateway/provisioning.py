@@ -42,10 +42,12 @@ SOME_SILENT = (
     "The gateways of some nodes do not answer, so agents there reach nobody: {count} ({nodes}). docs/swarm.md says "
     "what to look at."
 )
+DISK_FAILS = "The gateway is at work, but not all of it:"
+"""The beginning of a warning that continues with what a gateway says about its disk."""
 REFUSES_SOME = "The gateway refuses what it is told about some agents, and goes by what it knew before:"
 """The beginning of a warning that names the projects."""
 
-NOT_DOWN = (FORMER_GOES_ON, REFUSES_SOME, ASTRAY.partition("{")[0], SOME_SILENT.partition("{")[0])
+NOT_DOWN = (FORMER_GOES_ON, REFUSES_SOME, DISK_FAILS, ASTRAY.partition("{")[0], SOME_SILENT.partition("{")[0])
 """The beginnings of warnings about a gateway that still works."""
 
 WITHOUT_GATEWAY = (

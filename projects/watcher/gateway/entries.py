@@ -18,6 +18,7 @@ from containers.gateway.protocol import GatewayClient, Standing
 from projects.models import Gateway, Project
 from projects.models.columns.at_rest import AT_REST
 from projects.models.columns.gateway import HAS_VIRTUAL
+from projects.models.processes.gateway import row_of
 from projects.rules.status.lifecycle import Desired
 from projects.services.gateway.entry import digest_settings, is_in_force
 from projects.services.gateway.provisioning import knows_sources
@@ -130,7 +131,8 @@ def _differs(known: _Known, standing: Standing | None, node: str) -> bool:
         return False
     if standing is None:
         return known.is_in_force  # it need not know void projects
-    return standing.version != known.version or standing.is_void == known.is_in_force
+    is_wrong = standing.version != known.version or standing.is_void == known.is_in_force
+    return is_wrong or (standing.is_untold and known.is_in_force)
 
 
 def _send_current(
@@ -143,9 +145,15 @@ def _send_current(
             rows = Project.objects.filter(pk=each.pk, entry_version__lte=standing.version)
             rows.update(entry_version=standing.version + 1)
     fresh = [each for each in _fresh(each.pk for each in known) if not node or _left_by(each) != node]
-    messages = read_messages(fresh, sources=sources)
+    store = _find_store(node) if any(held[each.key].is_untold for each in known if each.key in held) else ""
+    messages = read_messages(fresh, sources=sources, read_from=store)
     refused = [project for version, some in messages.items() for project in apply_messages(client, version, some)]
     return Reconciled(len(fresh), tuple(refused))
+
+
+def _find_store(node: str) -> str:
+    """Returns the store of this node's gateway that is read now."""
+    return Gateway.objects.filter(pk=row_of(node)).values_list("store", flat=True).first() or ""
 
 
 def lease_entries(

@@ -17,10 +17,13 @@ log = logging.getLogger(__name__)
 
 
 @sensitive_variables()
-def read_messages(fresh: list[Project], *, sources: bool) -> dict[int, list[GatewayMessage]]:
-    """Returns the messages by version. Leaves out projects whose credentials cannot be read."""
+def read_messages(fresh: list[Project], *, sources: bool, read_from: str = "") -> dict[int, list[GatewayMessage]]:
+    """Returns the messages by version. Leaves out projects whose credentials cannot be read.
+
+    `read_from` is the store that the service reads, if the gateway has lost counts.
+    """
     messages: dict[int, list[GatewayMessage]] = defaultdict(list)
-    prices, spent = read_prices(), read_spent(fresh)  # after the rows
+    prices, spent = read_prices(), read_spent(fresh, read_from=read_from)  # after the rows
     for project in fresh:
         try:
             message = make_message(project, prices=prices, knows_sources=sources, spent=spent.get(project.pk, ()))

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeVar
 
-from containers.errors import EngineError, EngineUnavailableError
+from containers.errors import EngineError, EngineUnavailableError, GatewayDiskError
 from containers.gateway.protocol import WITHIN, GatewayClient, Sighting
 from containers.gateway.transport import Transport
 from projects.watcher.gateway.entries import find_in_force, read_in_force, reconcile_with
@@ -27,11 +27,14 @@ T = TypeVar("T")
 
 
 class Seen(NamedTuple):
-    """What all gateways have seen, the nodes whose gateways do not answer, and the projects whose entry one refuses."""
+    """What all gateways have seen, the nodes whose gateways do not answer, the projects whose entry one refuses, and
+    what gateways say about their disks, by node.
+    """
 
     sightings: dict[str, Sighting]
     silent: set[str]
     refused: set[str]
+    troubles: dict[str, str]
 
 
 def look_at_all(ways: Mapping[str, Transport]) -> Seen:
@@ -45,20 +48,25 @@ def look_at_all(ways: Mapping[str, Transport]) -> Seen:
     equal = {node for node, result in results.items() if result.sent == 0}
     refused = {project for result in results.values() for project in result.refused}
     seen: dict[str, Sighting] = {}
-    for sightings in look.ask(lambda client, node: client.sightings(missed_nothing=node in equal)).values():
-        for project, sighting in sightings.items():
+    looks = look.ask(lambda client, node: client.look(missed_nothing=node in equal))
+    for each in looks.values():
+        for project, sighting in each.sightings.items():
             seen[project] = max(seen.get(project, sighting), sighting, key=_seen_at)
     if look.failures and len(look.failures) == len(ways):
         raise next(iter(look.failures.values()))
-    return Seen(seen, set(look.failures), refused)
+    troubles = look.troubles | {node: each.trouble for node, each in looks.items() if each.trouble}
+    return Seen(seen, set(look.failures), refused, troubles)
 
 
 class _Look:
-    """A visit to all gateways. `failures` has the errors by node."""
+    """A visit to all gateways. `failures` has the errors by node, and `troubles` what disks did not allow: a gateway
+    that cannot use its disk still tells what it sees.
+    """
 
     def __init__(self, ways: Mapping[str, Transport]) -> None:
         self._ways = ways
         self.failures: dict[str, EngineError] = {}
+        self.troubles: dict[str, str] = {}
 
     def ask(self, question: Callable[[GatewayClient, str], T]) -> dict[str, T]:
         """Returns the answers by node. Skips nodes that failed before, and records new failures."""
@@ -94,6 +102,8 @@ class _Look:
                 break
             try:
                 done[node] = act(_client(node, self._ways[node]), node)
+            except GatewayDiskError as error:
+                self.troubles[node] = str(error)
             except EngineError as error:
                 self.failures[node] = error
         return done

@@ -5,7 +5,7 @@ counted and seen.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 
 from django.conf import settings
@@ -19,6 +19,7 @@ from projects.models.columns.at_rest import AT_REST
 from projects.models.installation import read_hold
 from projects.services.gateway.provisioning import (
     ASTRAY,
+    DISK_FAILS,
     FORMER_GOES_ON,
     NOT_DOWN,
     REFUSES_SOME,
@@ -99,7 +100,7 @@ def look_after_gateway(before: Remembered | None = None) -> None:
 def _look(before: Remembered | None) -> str:
     """Starts and updates the gateway. Returns a warning about the running gateway, or an empty text."""
     place, ways = ensure_gateway(), get_engine().gateways()
-    sightings, silent, refused = look_at_all(ways)
+    sightings, silent, refused, troubles = look_at_all(ways)
     note_sightings(sightings, before)
     clear_past_budgets()
     forget_nodes(place.address.nodes)
@@ -109,9 +110,17 @@ def _look(before: Remembered | None) -> str:
         return f"{SOME_SILENT.format(count=len(silent), nodes=nodes)} {late}".rstrip()
     if late:
         return f"{FORMER_GOES_ON} {late}"
+    if troubles:
+        return _describe_disks(troubles)
     if refused:
         return f"{REFUSES_SOME} {', '.join(sorted(refused))}. The log says why."
     return ASTRAY.format(address=astray) if (astray := find_astray(sightings)) else ""
+
+
+def _describe_disks(troubles: Mapping[str, str]) -> str:
+    """Returns a warning with what the first gateway says, and the nodes of all that have trouble."""
+    nodes = ", ".join(node for node in sorted(troubles) if node)
+    return f"{DISK_FAILS}{f' ({nodes[:80]})' if nodes else ''} {troubles[min(troubles)]}"
 
 
 def _retire() -> str:

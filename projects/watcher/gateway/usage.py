@@ -14,7 +14,8 @@ from django.db import transaction
 
 from accounts import clock
 from containers.agent_text import clean
-from containers.gateway.protocol import GatewayClient, UsagePage, UsageRow
+from containers.gateway.protocol import GatewayClient
+from containers.gateway.usage_pages import UsagePage, UsageRow
 from projects.models import Gateway, HourlyUsage, Project, Spending
 from projects.models.columns.at_rest import AT_REST
 from projects.models.columns.gateway import HAS_VIRTUAL, NEXT_VERSION
@@ -50,10 +51,10 @@ def read_usage(client: GatewayClient, *, node: str = "") -> int:
     _add_up()
     for _ in range(MOST_PAGES):
         cursor, _ = Gateway.objects.get_or_create(pk=row_of(node))
-        page = client.usage_since(cursor.seq)
+        page = client.usage_since(cursor.seq, cursor.store)
         if page.store != cursor.store:
             # The position in another store means nothing in this one, so read it from the beginning.
-            page = client.usage_since(0)
+            page = client.usage_since(0, page.store)
         written += _take_over(cursor, page)
         if not page.has_more:
             break

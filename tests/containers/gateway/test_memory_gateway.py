@@ -47,12 +47,12 @@ def test_usage_is_read_once_and_totals_replace_each_other(engine: MemoryEngine, 
 
 def test_sightings_are_lost_with_the_process(engine: MemoryEngine, client: GatewayClient) -> None:
     engine.gateway_program.see("one", telegram_status=401, telegram_since=5.0)
-    assert client.sightings()["one"].telegram_status == 401
+    assert client.look().sightings["one"].telegram_status == 401
     engine.stop_gateway()
     with pytest.raises(EngineUnavailableError):
-        client.sightings()
+        client.look()
     engine.ensure_gateway(GatewaySpec(key="k"))
-    assert client.sightings() == {}
+    assert client.look().sightings == {}
 
 
 def test_a_request_unknown_to_the_gateway_is_refused(client: GatewayClient) -> None:

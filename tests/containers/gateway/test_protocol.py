@@ -97,7 +97,7 @@ def test_a_message_that_is_too_large_is_sent_in_parts(
 def test_usage_and_sightings_are_read(client: GatewayClient) -> None:
     page = client.usage_since(0)
     assert (page.rows, page.has_more, page.seq) == ((), False, 0)
-    assert client.sightings() == {}
+    assert client.look().sightings == {}
     assert client.ping() == 1
 
 

@@ -5,6 +5,7 @@ import json
 import secrets
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 from cryptography.fernet import Fernet, MultiFernet
@@ -61,7 +62,9 @@ class NodeGateway:
 
 
 class _NoLedger:
-    async def read_since(self, seq: int) -> dict[str, Any]:
+    stores = SimpleNamespace(awaits_word=lambda _: False, note_untold=lambda _: None, trouble="")
+
+    async def read_since(self, seq: int, _store: str) -> dict[str, Any]:
         return {"store": "s", "seq": seq, "rows": [], "more": False}
 
 

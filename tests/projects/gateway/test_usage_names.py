@@ -2,7 +2,7 @@
 
 import pytest
 
-from containers.gateway.protocol import UsagePage, UsageRow
+from containers.gateway.usage_pages import UsagePage, UsageRow
 from projects.models import Gateway, HourlyUsage, Project
 from projects.models.figures.usage import COUNTS, LONGEST_MODEL, MOST_MODELS
 from projects.services.gateway.provisioning import ensure_gateway

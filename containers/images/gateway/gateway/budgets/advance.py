@@ -10,9 +10,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
-from gateway.budgets import rows
+from gateway.budgets.changes import ChangeAdvance, Insert, Reservation
 from gateway.budgets.disk import Disk
-from gateway.budgets.rows import Reservation
 from gateway.budgets.totals import Totals
 from gateway.entries.entry import Entry
 
@@ -57,7 +56,7 @@ class Advances:
         if advance.tokens < reservation.tokens or advance.money < reservation.money or not reservation.tokens:
             return False
         self._shrink(reservation.project, advance, reservation.tokens, reservation.money)
-        self._disk.submit(rows.insert_drawn(reservation))
+        self._disk.keep(Insert(reservation, is_drawn=True))
         return True
 
     def release(self, project: str) -> bool:
@@ -67,7 +66,7 @@ class Advances:
             return False
         tokens, money = advance.tokens, advance.money
         self._shrink(project, advance, tokens, money)
-        self._disk.submit(rows.change_advance(project, advance.hour, tokens=-tokens, money=-money))
+        self._disk.keep(ChangeAdvance(project, advance.hour, -tokens, -money))
         return True
 
     def release_all(self) -> None:
@@ -91,7 +90,7 @@ class Advances:
             return
         advance.is_growing = True
         self._totals.reserve(project, hour, tokens=tokens, money=money)
-        written = self._disk.submit(rows.change_advance(project, hour, tokens=tokens, money=money))
+        written = self._disk.submit(ChangeAdvance(project, hour, tokens, money))
 
         def report(done: Future[Any]) -> None:
             if not loop.is_closed():
@@ -110,7 +109,7 @@ class Advances:
         advance.money += money
         if self._advances.get(project) is not advance:  # its hour is over
             self._shrink(project, advance, tokens, money)
-            self._disk.submit(rows.change_advance(project, advance.hour, tokens=-tokens, money=-money))
+            self._disk.keep(ChangeAdvance(project, advance.hour, -tokens, -money))
         self._on_growth(project)
 
     def _current(self, project: str, hour: int) -> Advance:

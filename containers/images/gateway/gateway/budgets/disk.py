@@ -1,163 +1,187 @@
-"""The SQLite file of reservations and usage, written by one thread. A result arrives when the data is on disk.
+"""Writes the file of reservations and usage in one thread. A result arrives when the data is on disk.
 
-Changes that wait at the same time share one transaction, and so one wait for the disk.
+Changes that wait at the same time share one transaction, and so one wait for the disk. Reads have their own, so that
+they work while writes fail.
 """
 
 import asyncio
 import logging
-import queue
 import sqlite3
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-Work = Callable[[sqlite3.Connection], Any]
-MAX_BATCH = 256
+from gateway.budgets.changes import merge
+from gateway.budgets.disk_errors import FULL, DiskError, describe, is_damage, is_of_disk
+from gateway.budgets.mirror import Mirror
+from gateway.budgets.tasks import MAX_BATCH, Task, TaskQueue, Work
+from gateway.budgets.usage_file import UsageFile
 
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS reservations (
-    id INTEGER PRIMARY KEY, project TEXT NOT NULL, hour INTEGER NOT NULL, model TEXT NOT NULL,
-    input INTEGER NOT NULL, output INTEGER NOT NULL, money INTEGER NOT NULL
-);
-CREATE TABLE IF NOT EXISTS advances (
-    project TEXT NOT NULL, hour INTEGER NOT NULL, tokens INTEGER NOT NULL, money INTEGER NOT NULL,
-    PRIMARY KEY (project, hour)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS usage (
-    project TEXT NOT NULL, hour INTEGER NOT NULL, model TEXT NOT NULL, messages INTEGER NOT NULL DEFAULT 0,
-    requests INTEGER NOT NULL DEFAULT 0, errors INTEGER NOT NULL DEFAULT 0, estimated INTEGER NOT NULL DEFAULT 0,
-    input INTEGER NOT NULL DEFAULT 0, output INTEGER NOT NULL DEFAULT 0, cached INTEGER NOT NULL DEFAULT 0,
-    money INTEGER NOT NULL DEFAULT 0, seq INTEGER NOT NULL, PRIMARY KEY (project, hour, model)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS sizes (
-    project TEXT NOT NULL, hour INTEGER NOT NULL, tokens INTEGER NOT NULL, money INTEGER NOT NULL,
-    PRIMARY KEY (project, hour)
-) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS usage_by_seq ON usage (seq);
-"""
+RETRY_AFTER = 1.0
+"""Seconds until failed writes are tried again."""
 
 logger = logging.getLogger(__name__)
-
-
-class DiskError(Exception):
-    """The data could not be written or read."""
 
 
 class Disk:
     def __init__(self, file: Path) -> None:
         """Opens the file in the background. While that fails, every work fails and tries it again. Raises OSError."""
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._file = file
-        self._queue: queue.SimpleQueue[tuple[Work, Future[Any]] | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._write, name="disk", daemon=True)
+        self.trouble = ""
+        """What is wrong with the disk, as the end of a sentence. Empty if the last write succeeded."""
+        self.on_new_store: Callable[[str], None] | None = None
+        """Is called in the disk's thread with the id of a file that replaces a damaged one."""
+        self.usage_file = UsageFile(file)
+        self._mirror = Mirror()
+        self._takes_changes = False
+        self._kept: list[Task] = []
+        self._queue = TaskQueue()
+        self._thread = threading.Thread(target=self._serve, name="disk", daemon=True)
         self._thread.start()
 
-    @cached_property
-    def _connection(self) -> sqlite3.Connection:
-        """Sets a corrupt file aside, because the service also knows what was spent. Raises sqlite3.Error or OSError."""
-        try:
-            return _open(self._file)
-        except sqlite3.OperationalError:
-            raise
-        except sqlite3.DatabaseError as error:
-            logger.error("The usage file is corrupt and is set aside: %s", error)  # noqa: TRY400 - says all that matters
-            for ending in ("", "-wal", "-shm"):
-                with suppress(FileNotFoundError):
-                    self._file.with_name(f"{self._file.name}{ending}").replace(
-                        self._file.with_name(f"{self._file.name}.torn{ending}")
-                    )
-            return _open(self._file)
+    def take_changes(self) -> None:
+        """Begins to write kept changes. The rows of the previous process must be counted before, because they may have
+        the same numbers.
+        """
+        self._takes_changes = True
+        self.keep(_do_nothing)
 
     def submit(self, work: Work) -> Future[Any]:
         """Queues the work, which runs in the order of submission. The future has its result or exception."""
         done: Future[Any] = Future()
-        self._queue.put((work, done))
+        self._queue.put(Task(work, done))
         return done
 
-    async def run(self, work: Work) -> Any:
-        """Returns the work's result once it is on disk. Raises DiskError."""
+    def keep(self, work: Work) -> None:
+        """Queues a change that is tried until it is written, in the order of submission.
+
+        One that fails for any other reason than the disk is dropped, because it would fail again: its reservation stays
+        and counts in full.
+        """
+        self._queue.put(Task(work))
+
+    async def run(self, work: Work, *, is_read: bool = False) -> Any:
+        """Returns the work's result, which is on disk unless it only reads. Raises DiskError."""
+        done: Future[Any] = Future()
+        self._queue.put(Task(work, done, is_read))
         try:
-            return await asyncio.wrap_future(self.submit(work))
+            return await asyncio.wrap_future(done)
         except Exception as error:  # noqa: BLE001 - a work may raise anything
-            raise DiskError(type(error).__name__) from None
+            raise DiskError(describe(error, self.usage_file.folder)) from None
 
     def close(self) -> None:
-        """Returns when all submitted work is on disk."""
+        """Returns when all submitted work is on disk, or has failed once more."""
         self._queue.put(None)
         self._thread.join()
-        if "_connection" in vars(self):  # the file is open
-            self._connection.close()
+        self.usage_file.close()
 
-    def _write(self) -> None:
+    def _serve(self) -> None:
         with suppress(sqlite3.Error, OSError):  # the first work reports it
-            _ = self._connection
-        while (first := self._queue.get()) is not None:
-            batch = [first]
-            is_last = False
-            while len(batch) < MAX_BATCH and not self._queue.empty():
-                following = self._queue.get()
-                if following is None:
-                    is_last = True
-                    break
-                batch.append(following)
-            self._commit(batch)
-            if is_last:
-                return
+            _ = self.usage_file.connection
+        is_last, retry_at = False, 0.0
+        while not is_last:
+            waits = RETRY_AFTER if self.trouble and self._takes_changes else None
+            tasks, is_last = self._queue.collect(within=waits)
+            is_due = self._takes_changes and (is_last or time.monotonic() >= retry_at)
+            self._write([each for each in tasks if not each.is_read], is_due=is_due)
+            if self.trouble and is_due:
+                retry_at = time.monotonic() + RETRY_AFTER
+            for each in tasks:
+                if each.is_read:
+                    self._read(each)
+        if self._kept:
+            logger.error("%s changes could not be written to disk before the end.", len(self._kept))
 
-    def _commit(self, batch: list[tuple[Work, Future[Any]]]) -> None:
-        """Commits the batch. If that fails, commits each work alone, so that a faulty one does not fail the others."""
-        try:
-            answers = self._run_all([work for work, _ in batch])
-        except Exception as error:  # noqa: BLE001 - the only thread must survive any exception of a work
-            if len(batch) > 1 and not isinstance(error, sqlite3.OperationalError):
-                for each in batch:
-                    self._commit([each])
-                return
-            logger.error("%s changes could not be written to disk: %s", len(batch), type(error).__name__)  # noqa: TRY400 - the message could quote an agent's data
-            for _, done in batch:
-                _finish(done, error=error)
+    def _write(self, tasks: list[Task], *, is_due: bool) -> None:
+        if is_due:
+            kept, self._kept = self._kept, []
+            if self.trouble and not kept and not tasks:
+                kept = [Task(_probe)]
+            if kept or tasks:
+                self._commit([*kept, *tasks])
         else:
-            for (_, done), answer in zip(batch, answers, strict=True):
-                _finish(done, answer)
+            self._kept += (each for each in tasks if each.done is None)
+            if waiting := [each for each in tasks if each.done is not None]:
+                self._commit(waiting)
+        if len(self._kept) > MAX_BATCH:
+            self._kept = [Task(work) for work in merge(each.work for each in self._kept)]
 
-    def _run_all(self, works: list[Work]) -> list[Any]:
-        """Runs all works in one transaction, or none of them."""
-        self._connection.execute("BEGIN IMMEDIATE")
+    def _commit(self, tasks: list[Task], *, is_again: bool = False) -> None:
+        """Commits all in one transaction. A file that has lost its id is filled before."""
+        fill = self._mirror.write_again if self._takes_changes else None
         try:
-            answers = [work(self._connection) for work in works]
-            self._connection.execute("COMMIT")
-        except BaseException:
-            with suppress(sqlite3.Error):
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-            raise
-        return answers
+            answers, store = self.usage_file.change([each.work for each in tasks], fill)
+        except Exception as error:  # noqa: BLE001 - the only thread must survive any exception of a work
+            self._handle(error, tasks, is_again=is_again)
+            return
+        self._note_success()
+        if store and self.on_new_store is not None:
+            self.on_new_store(store)
+        for each, answer in zip(tasks, answers, strict=True):
+            self._mirror.note(each.work, answer)
+            each.finish(answer)
+
+    def _handle(self, error: Exception, tasks: list[Task], *, is_again: bool) -> None:
+        """If one of them is faulty, commits each alone, so that it does not fail the others."""
+        if is_damage(error) and not is_again and self._set_aside(error):
+            self._commit(tasks, is_again=True)
+            return
+        if not is_of_disk(error) and len(tasks) > 1:
+            for each in tasks:
+                self._commit([each])
+            return
+        if is_of_disk(error):
+            self._note_trouble(error)
+            self._kept += (each for each in tasks if each.done is None)
+        else:
+            # The message could quote an agent's data.
+            logger.error("A change could not be written to disk: %s", type(error).__name__)
+        for each in tasks:
+            each.fail(error)
+
+    def _read(self, task: Task) -> None:
+        """Reads in a transaction of its own. After a failure a damaged file is replaced, so the next read works."""
+        try:
+            answer = self.usage_file.read(task.work)
+        except Exception as error:  # noqa: BLE001 - see `_commit`
+            if is_damage(error):
+                self._set_aside(error)
+            if self._takes_changes:
+                self._commit([Task(_probe)])
+            task.fail(error)
+            return
+        self._mirror.note(task.work, answer)
+        task.finish(answer)
+
+    def _set_aside(self, error: Exception) -> bool:
+        """Returns whether the damaged file is out of the way."""
+        try:
+            self.usage_file.set_aside(error)
+        except OSError:
+            return False
+        return True
+
+    def _note_trouble(self, error: Exception) -> None:
+        trouble = describe(error, self.usage_file.folder)
+        if trouble != self.trouble:
+            logger.error("The usage file cannot be written, so calls under a budget are refused: %s.", trouble)
+        self.trouble = trouble
+        if trouble != FULL:  # then reads still work, and the file could not be opened again
+            self.usage_file.close()
+
+    def _note_success(self) -> None:
+        if self.trouble and not self._kept:
+            logger.warning("The usage file can be written again.")
+            self.trouble = ""
 
 
-def _open(file: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
-    try:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")  # a commit survives a power failure
-        connection.executescript(_SCHEMA)
-        if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
-            raise sqlite3.DatabaseError("quick_check")
-    except sqlite3.Error:
-        connection.close()
-        raise
-    return connection
+def _probe(connection: sqlite3.Connection) -> None:
+    """Changes something, to find out whether the disk takes data."""
+    connection.execute("INSERT OR REPLACE INTO meta VALUES ('probe', ?)", (str(time.monotonic()),))
 
 
-def _finish(done: Future[Any], answer: Any = None, *, error: Exception | None = None) -> None:
-    """Sets the result, unless the waiting caller has cancelled."""
-    if not done.set_running_or_notify_cancel():
-        return
-    if error is None:
-        done.set_result(answer)
-    else:
-        done.set_exception(error)
+def _do_nothing(_: sqlite3.Connection) -> None:
+    pass

@@ -14,38 +14,39 @@ from typing import Any
 from gateway.budgets import rows
 from gateway.budgets.advance import Advances
 from gateway.budgets.budget_refusals import refusal_to_extend
+from gateway.budgets.changes import Counts, Extend, Insert, Reservation, Settle, settle
 from gateway.budgets.disk import Disk
 from gateway.budgets.message_counter import MessageCounter
 from gateway.budgets.model_names import ModelNames
 from gateway.budgets.prices import ceiling_for, final_cost, max_price_for, price_for_length, settle_price
 from gateway.budgets.recent_sizes import RecentSizes, Size
-from gateway.budgets.rows import Counts, Reservation
+from gateway.budgets.stores import Stores
 from gateway.budgets.totals import Totals
 from gateway.budgets.waiting_calls import OnWait, WaitingCalls
-from gateway.budgets.writes import Writes
 from gateway.entries.entry import Entry, Price
 from gateway.meters.usage import Usage, cost_of
 from gateway.periods import hour_of
-from gateway.rules.refusals import RefusedError, Why
 
 PATIENCE = 20.0
 """Seconds that a call waits for other calls to be settled if they have reserved the amount it needs."""
-NO_DISK = "The gateway's disk takes no data."
 
 
 class Ledger:
-    def __init__(self, disk: Disk, now: Callable[[], float], *, patience: float = PATIENCE) -> None:
+    def __init__(
+        self, disk: Disk, now: Callable[[], float], *, patience: float = PATIENCE, has_entries: bool = False
+    ) -> None:
+        """`has_entries` means that the gateway was in use before: a usage file that is missing was lost."""
         self._disk = disk
         self._now = now
         self._totals = Totals()
         self._names = ModelNames()
         self._day = 0
         self._ids = itertools.count(1)
-        self._writes = Writes(disk)
-        self._write = self._writes.submit
+        self._write = disk.keep
         self._sizes = RecentSizes(self._write)
         self._waiting = WaitingCalls(self._totals, self._sizes, patience=patience)
         self._advances = Advances(disk, self._totals, self._waiting.wake)
+        self.stores = Stores(disk, self._totals, self._names, self._sizes, now, has_entries=has_entries)
         self.messages = MessageCounter(self._write, now)
 
     async def open(self) -> None:
@@ -54,17 +55,7 @@ class Ledger:
         If the disk takes no data, tries again in the background. Until then, calls under a budget are refused.
         """
         self._day = hour_of(self._now()) // 24
-        await self._writes.open(self._recover)
-
-    async def _recover(self) -> None:
-        """Raises DiskError."""
-        hour = hour_of(self._now())
-        store, models, spent = await self._disk.run(rows.recover(hour))
-        await self._sizes.read(self._disk)
-        self._totals.store = store
-        self._names.remember(models, hour)
-        for project, each, tokens, money in spent:
-            self._totals.spend(project, each, tokens=tokens, money=money)
+        await self.stores.open()
 
     def change(self, project: str, entry: Entry | None) -> None:
         """Makes waiting calls look for room in the new budget. None means that the project is void."""
@@ -81,6 +72,7 @@ class Ledger:
         for other calls. Raises RefusedError if the budget has no room or the reservation cannot be written.
         """
         hour = hour_of(self._now())
+        self.stores.check(self._waiting.latest(entry))
 
         def find_price(entry: Entry) -> Price | None:
             return max_price_for(entry, (model, *fallbacks), input_tokens, is_cached=is_cached)
@@ -95,16 +87,11 @@ class Ledger:
             min_output=min_output,
             max_output=max_output,
         )
-        self._check_open(entry)
+        self.stores.check(entry)
         money = cost_of(Usage(input_tokens, output), price)
-        reservation = Reservation(next(self._ids), entry.project, hour, model, input_tokens, output, money)
+        reservation = Reservation(self._next_id(entry), entry.project, hour, model, input_tokens, output, money)
         self._totals.reserve(entry.project, hour, tokens=reservation.tokens, money=money)
-        if not entry.budget.is_set:
-            self._writes.submit_if_open(rows.insert(reservation))
-            return reservation
-        if not self._advances.draw(reservation):
-            await self._wait_for_disk(self._disk.submit(rows.insert(reservation)), reservation)
-        self._advances.grow(reservation, entry, second=int(self._now()))
+        await self._write_reservation(reservation, entry)
         return reservation
 
     def extend(self, reservation: Reservation, entry: Entry, *, by: int, fallbacks: Sequence[str] = ()) -> Reservation:
@@ -123,8 +110,9 @@ class Ledger:
             raise refusal_to_extend(self._totals, entry, reservation.hour, price=price, size=size)
         money = cost_of(Usage(0, tokens), price)
         self._totals.reserve(reservation.project, reservation.hour, tokens=tokens, money=money)
-        self._write(rows.extend(reservation, tokens=tokens, money=money))
-        return replace(reservation, output=reservation.output + tokens, money=reservation.money + money)
+        extended = replace(reservation, output=reservation.output + tokens, money=reservation.money + money)
+        self._write(Extend(extended))
+        return extended
 
     def settle(
         self, reservation: Reservation, usage: Usage, *, entry: Entry, is_error: bool = False,
@@ -148,20 +136,19 @@ class Ledger:
         )
         is_real = bool(usage.tokens or not is_error)
         model = self._names.name(reservation.project, answered_by, reservation.hour, is_real=is_real)
-        self._write(rows.settle(reservation, counts, model=model))
+        self._write(settle(reservation, counts, model=model))
         self._forget_old()
 
     def close(self) -> None:
         """Submits all that must still be written before the process ends."""
-        self._writes.close()
+        self.stores.close()
         self.messages.flush()
         self._advances.release_all()
 
-    async def read_since(self, seq: int) -> dict[str, Any]:
+    async def read_since(self, seq: int, store: str = "") -> dict[str, Any]:
         """Raises DiskError."""
         self.messages.flush()
-        answer: dict[str, Any] = await self._disk.run(rows.read_since(seq))
-        return answer
+        return await self.stores.read_since(seq, store)
 
     def _forget_old(self) -> None:
         """Deletes old rows once a day."""
@@ -170,20 +157,30 @@ class Ledger:
             self._day = hour // 24
             self._write(rows.forget(hour))
 
+    async def _write_reservation(self, reservation: Reservation, entry: Entry) -> None:
+        """Waits until the disk covers it, unless the project has no budget. Raises RefusedError."""
+        if entry.budget.is_set:
+            if not self._advances.draw(reservation):
+                await self._wait_for_disk(self._disk.submit(Insert(reservation)), reservation)
+            self._advances.grow(reservation, entry, second=int(self._now()))
+        elif reservation.id:
+            self._disk.submit(Insert(reservation))
+
     async def _wait_for_disk(self, written: Future[Any], reservation: Reservation) -> None:
         try:
             await asyncio.shield(asyncio.wrap_future(written))
         except Exception:  # noqa: BLE001 - the call is not covered, no matter why
             self._release(reservation)
-            raise RefusedError(Why.LATER, NO_DISK, retry_after=5) from None
+            raise self.stores.refusal() from None
         except asyncio.CancelledError:
             self._release(reservation)
-            self._write(rows.settle(reservation, Counts(), model=""))
+            self._write(Settle((reservation.id,)))
             raise
 
-    def _check_open(self, entry: Entry) -> None:
-        if entry.budget.is_set and not self._writes.is_open:
-            raise RefusedError(Why.LATER, NO_DISK, retry_after=5)
+    def _next_id(self, entry: Entry) -> int:
+        """Returns the number for a reservation, or 0 if it is not worth a try to write it."""
+        is_wanted = entry.budget.is_set or (self.stores.is_open and not self._disk.trouble)
+        return next(self._ids) if is_wanted else 0
 
     def _release(self, reservation: Reservation) -> None:
         self._totals.reserve(

@@ -4,9 +4,8 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Callable
 
-from gateway.budgets import rows
-from gateway.budgets.disk import Work
-from gateway.budgets.rows import Counts
+from gateway.budgets.changes import Cell, Counts, Settle
+from gateway.budgets.tasks import Work
 from gateway.periods import hour_of
 
 FLUSH_INTERVAL = 1.0
@@ -27,4 +26,4 @@ class MessageCounter:
     def flush(self) -> None:
         counts, self._counts = self._counts, defaultdict(int)
         for (project, hour), count in counts.items():
-            self._write(rows.add(project, hour, "", Counts(messages=count)))
+            self._write(Settle((), {Cell(project, hour, ""): Counts(messages=count)}))

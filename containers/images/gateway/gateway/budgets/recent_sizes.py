@@ -9,7 +9,8 @@ import sqlite3
 from collections.abc import Callable
 from typing import NamedTuple
 
-from gateway.budgets.disk import Disk, Work
+from gateway.budgets.disk import Disk
+from gateway.budgets.tasks import Work
 from gateway.meters.usage import MAX_COUNT
 from gateway.periods import Period, name_of
 
@@ -39,7 +40,7 @@ class RecentSizes:
 
     async def read(self, disk: Disk) -> None:
         """Raises DiskError."""
-        for project, hour, tokens, money in await disk.run(_read):
+        for project, hour, tokens, money in await disk.run(_read, is_read=True):
             self._remember(project, hour, Size(tokens, money))
             self._kept[project] = hour, Size(tokens, money)
 

@@ -1,150 +1,90 @@
-"""The SQL statements for reservations and usage. Each runs in the disk's thread, inside a transaction."""
+"""How a process takes over the usage file and reads it. Each work runs in the disk's thread, in a transaction."""
 
 import sqlite3
 import uuid
-from collections.abc import Iterator
-from dataclasses import astuple, dataclass
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
-from gateway.budgets.disk import Work
-from gateway.meters.usage import MAX_COUNT
+from gateway.budgets.changes import COLUMNS, Cell, Counts, Reservation, add, add_to
+from gateway.budgets.mirror import Mirror
+from gateway.budgets.openings import is_from_later, note_opening, read_cells
+from gateway.budgets.tasks import Work
+from gateway.budgets.usage_file import read_meta
 
-COLUMNS = ("messages", "requests", "errors", "estimated", "input", "output", "cached", "money")
 KEPT_HOURS = 62 * 24
 """Hours for which rows are kept: the current and the previous month. The service has read older rows long ago."""
 MOST_ROWS = 1000
+SET_BACK = "set_back"
+"""The name under which `ReadSince` says that the file is an older one than the service has read."""
 
-_ADD = """
-    INSERT INTO usage (project, hour, model, messages, requests, errors, estimated, input, output, cached, money, seq)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
-    ON CONFLICT (project, hour, model) DO UPDATE SET
-        messages = min(messages + ?4, ?13), requests = min(requests + ?5, ?13), errors = min(errors + ?6, ?13),
-        estimated = min(estimated + ?7, ?13), input = min(input + ?8, ?13), output = min(output + ?9, ?13),
-        cached = min(cached + ?10, ?13), money = min(money + ?11, ?13), seq = ?12
-"""
 _READ = """
     SELECT project, hour, model, messages, requests, errors, estimated, input, output, cached, money, seq
     FROM usage WHERE seq > ? ORDER BY seq LIMIT ?
 """
-
-
 _SPENT = """
     SELECT project, hour / 24 * 24, CAST(total(input + output) AS INTEGER), CAST(total(money) AS INTEGER)
     FROM usage GROUP BY project, hour / 24
 """
 """Grouped by days, which takes a tenth of the time of reading all hours and models, because agents wait for it."""
 
-
-_CHANGE_ADVANCE = """
-    INSERT INTO advances (project, hour, tokens, money) VALUES (?, ?, ?, ?)
-    ON CONFLICT (project, hour) DO UPDATE SET tokens = tokens + excluded.tokens, money = money + excluded.money
-"""
+Spent = tuple[str, int, int, int]
+"""A project, the first hour of a day, tokens and money."""
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """The amounts to add to one hour of one project and model, in the order of `COLUMNS`."""
-
-    messages: int = 0
-    requests: int = 0
-    errors: int = 0
-    estimated: int = 0
-    input: int = 0
-    output: int = 0
-    cached: int = 0
-    money: int = 0
+class Recovered(NamedTuple):
+    store: str
+    is_doubtful: bool
+    """Whether earlier counts were lost, so that what was spent is only known once the service has told it."""
+    models: list[tuple[str, str]]
+    """The models of each project."""
+    spent: list[Spent]
 
 
-@dataclass(frozen=True, slots=True)
-class Reservation:
-    """The most that a call in flight can cost. It counts in the hour of the request."""
+@dataclass(slots=True)
+class Recover:
+    """Counts reservations and advances of the ended process in full, and deletes old hours."""
 
-    id: int
-    project: str
-    hour: int
-    model: str
-    input: int
-    output: int
-    money: int
+    this_hour: int
+    is_loss: Callable[[], bool]
+    """Whether a file without an id replaces one that was lost."""
+    _unread: dict[Cell, Counts] = field(default_factory=dict)
+    _seq: int = 0
 
-    @property
-    def tokens(self) -> int:
-        return self.input + self.output
-
-
-def insert(reservation: Reservation) -> Work:
-    def work(connection: sqlite3.Connection) -> None:
-        connection.execute("INSERT INTO reservations VALUES (?, ?, ?, ?, ?, ?, ?)", astuple(reservation))
-
-    return work
-
-
-def insert_drawn(reservation: Reservation) -> Work:
-    """Writes a reservation that the project's advance has covered until now."""
-    less = change_advance(reservation.project, reservation.hour, tokens=-reservation.tokens, money=-reservation.money)
-
-    def work(connection: sqlite3.Connection) -> None:
-        insert(reservation)(connection)
-        less(connection)
-
-    return work
-
-
-def extend(reservation: Reservation, *, tokens: int, money: int) -> Work:
-    def work(connection: sqlite3.Connection) -> None:
-        connection.execute(
-            "UPDATE reservations SET output = output + ?, money = money + ? WHERE id = ?",
-            (tokens, money, reservation.id),
-        )
-
-    return work
-
-
-def change_advance(project: str, hour: int, *, tokens: int, money: int) -> Work:
-    def work(connection: sqlite3.Connection) -> None:
-        connection.execute(_CHANGE_ADVANCE, (project, hour, tokens, money))
-
-    return work
-
-
-def settle(reservation: Reservation, counts: Counts, *, model: str) -> Work:
-    """Replaces a reservation by the counts. `model` is the name to count under; no cost and no name leave no row."""
-
-    def work(connection: sqlite3.Connection) -> None:
-        connection.execute("DELETE FROM reservations WHERE id = ?", (reservation.id,))
-        if model or any(_values(counts)):
-            _add(connection, reservation.project, reservation.hour, model, counts)
-
-    return work
-
-
-def add(project: str, hour: int, model: str, counts: Counts) -> Work:
-    return lambda connection: _add(connection, project, hour, model, counts)
-
-
-def recover(this_hour: int) -> Work:
-    """Counts reservations and advances of the ended process in full, and deletes old hours.
-
-    Returns the store's id, the models of each project, and one row per project and day: project, first hour, tokens
-    and money.
-    """
-
-    def work(connection: sqlite3.Connection) -> tuple[str, list[tuple[str, str]], list[tuple[str, int, int, int]]]:
-        connection.execute("INSERT OR IGNORE INTO meta VALUES ('store', ?), ('seq', '0')", (uuid.uuid4().hex,))
-        for row in connection.execute("SELECT * FROM reservations").fetchall():
-            left = Reservation(*row)
-            counts = Counts(requests=1, estimated=1, input=left.input, output=left.output, money=left.money)
-            settle(left, counts, model=left.model)(connection)
-        for project, hour, tokens, money in connection.execute("SELECT * FROM advances").fetchall():
-            if tokens > 0 or money > 0:
-                # Calls that drew on the advance may not have been written.
-                _add(connection, project, hour, "", Counts(estimated=1, output=max(0, tokens), money=max(0, money)))
+    def __call__(self, connection: sqlite3.Connection) -> Recovered:
+        if read_meta(connection, "store"):
+            note_opening(connection)
+        else:
+            new = [("store", uuid.uuid4().hex), ("seq", "0"), *([("doubt", "1")] if self.is_loss() else [])]
+            connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", new)
+        lost = _find_lost(connection)
+        connection.execute("DELETE FROM reservations")
         connection.execute("DELETE FROM advances")
-        forget(this_hour)(connection)
+        self._seq = max((add(connection, cell, counts) for cell, counts in lost.items()), default=0)
+        read = read_meta(connection, "read")
+        self._unread = read_cells(connection, since=int(read)) if read else lost
+        forget(self.this_hour)(connection)
         models = connection.execute("SELECT DISTINCT project, model FROM usage WHERE model <> ''").fetchall()
-        return _store(connection), models, connection.execute(_SPENT).fetchall()
+        spent = connection.execute(_SPENT).fetchall()
+        return Recovered(read_meta(connection, "store"), bool(read_meta(connection, "doubt")), models, spent)
 
-    return work
+    def reflect(self, mirror: Mirror, _: object) -> None:
+        mirror.add(self._unread, self._seq)
+
+
+def _find_lost(connection: sqlite3.Connection) -> dict[Cell, Counts]:
+    """Returns what the ended process had reserved."""
+    cells: dict[Cell, Counts] = {}
+    for row in connection.execute("SELECT * FROM reservations").fetchall():
+        left = Reservation(*row)
+        counts = Counts(requests=1, estimated=1, input=left.input, output=left.output, money=left.money)
+        add_to(cells, {Cell(left.project, left.hour, left.model): counts})
+    for project, hour, tokens, money in connection.execute("SELECT * FROM advances").fetchall():
+        if tokens > 0 or money > 0:
+            # Calls that drew on the advance may not have been written.
+            counts = Counts(estimated=1, output=max(0, tokens), money=max(0, money))
+            add_to(cells, {Cell(project, hour, ""): counts})
+    return cells
 
 
 def forget(this_hour: int) -> Work:
@@ -157,33 +97,53 @@ def forget(this_hour: int) -> Work:
     return work
 
 
-def read_since(seq: int) -> Work:
-    """Returns rows changed after this number, oldest change first. Rows are totals: reading them twice is harmless."""
+@dataclass(frozen=True, slots=True)
+class ReadSince:
+    """Reads rows changed after a number of this store, oldest change first. Rows are totals: reading them twice is
+    harmless.
+    """
 
-    def work(connection: sqlite3.Connection) -> dict[str, Any]:
-        names = ("project", "hour", "model", *COLUMNS, "seq")
-        rows = connection.execute(_READ, (seq, MOST_ROWS + 1)).fetchall()
+    seq: int
+    store: str
+    """The store of this number; empty if the service did not say."""
+
+    def __call__(self, connection: sqlite3.Connection) -> dict[str, Any]:
+        names, store = ("project", "hour", "model", *COLUMNS, "seq"), read_meta(connection, "store")
+        if not store:
+            raise LookupError("The usage file has no id.")
+        rows = connection.execute(_READ, (self.seq, MOST_ROWS + 1)).fetchall()
         shown = rows[:MOST_ROWS]
         return {
-            "store": _store(connection),
-            "seq": shown[-1][-1] if shown else seq,
+            "store": store,
+            "seq": shown[-1][-1] if shown else self.seq,
             "rows": [dict(zip(names, row, strict=True)) for row in shown],
             "more": len(rows) > MOST_ROWS,
+            SET_BACK: store == self.store and is_from_later(connection, self.seq),
         }
 
-    return work
+    def reflect(self, mirror: Mirror, answer: object) -> None:
+        if isinstance(answer, dict) and answer["store"] == self.store:
+            mirror.show(self.seq)
 
 
-def _store(connection: sqlite3.Connection) -> str:
-    (store,) = connection.execute("SELECT value FROM meta WHERE name = 'store'").fetchone()
-    return str(store)
+@dataclass(frozen=True, slots=True)
+class NoteRead:
+    """Notes how far the service has read, so that the next process knows what only the file has."""
+
+    seq: int
+    store: str
+
+    def __call__(self, connection: sqlite3.Connection) -> None:
+        if read_meta(connection, "store") == self.store:
+            connection.execute("INSERT OR REPLACE INTO meta VALUES ('read', ?)", (str(self.seq),))
 
 
-def _add(connection: sqlite3.Connection, project: str, hour: int, model: str, counts: Counts) -> None:
-    next_seq = "UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE name = 'seq' RETURNING value"
-    ((seq,),) = connection.execute(next_seq).fetchall()
-    connection.execute(_ADD, (project, hour, model, *_values(counts), int(seq), MAX_COUNT))
+@dataclass(frozen=True, slots=True)
+class EndDoubt:
+    """Notes that all entries say what was spent before counts were lost."""
 
+    store: str
 
-def _values(counts: Counts) -> Iterator[int]:
-    return (min(getattr(counts, name), MAX_COUNT) for name in COLUMNS)
+    def __call__(self, connection: sqlite3.Connection) -> None:
+        if read_meta(connection, "store") == self.store:
+            connection.execute("DELETE FROM meta WHERE name = 'doubt'")

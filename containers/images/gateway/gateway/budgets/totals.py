@@ -26,9 +26,29 @@ class Total:
 
 class Totals:
     def __init__(self) -> None:
-        self.store = ""
-        """The id of the usage file, once it is open."""
+        self.stores: list[str] = []
+        """The ids of the usage file, once it is open. It gets another one each time that it is written again."""
         self._totals: defaultdict[str, dict[str, Total]] = defaultdict(dict)
+        self._earlier: list[tuple[list[str], dict[tuple[str, str], tuple[int, int]]]] = []
+        """What this process knows of stores that are lost, by project and period."""
+
+    def begin_store(self) -> None:
+        """What is spent from now on belongs to another store, whose id is not known yet."""
+        known = dict[tuple[str, str], tuple[int, int]]()
+        for project, totals in self._totals.items():
+            for name, total in totals.items():
+                known[project, name] = total.tokens, total.money
+                total.tokens = total.money = 0
+        self._earlier.append((self.stores[:], known))
+        self.stores.clear()
+
+    def undo_begin(self) -> None:
+        """Undoes the last `begin_store`, because there is no other store after all."""
+        self.stores[:], known = self._earlier.pop()
+        for (project, name), (tokens, money) in known.items():
+            total = self._totals[project].setdefault(name, Total())
+            total.tokens += tokens
+            total.money += money
 
     def spend(self, project: str, hour: int, *, tokens: int, money: int) -> None:
         for period in Period:
@@ -62,11 +82,17 @@ class Totals:
         usage in earlier stores.
         """
         own, name = self.of(entry.project, period, hour), name_of(period, hour)
+        known = [(self.stores, (own.tokens, own.money))]
+        known += [(stores, amounts.get((entry.project, name), (0, 0))) for stores, amounts in self._earlier]
         reported = [each for each in entry.spent if each.period == name]
-        tokens = max([own.tokens, *(each.tokens for each in reported if each.store == self.store)])
-        money = max([own.money, *(each.money for each in reported if each.store == self.store)])
-        others = [each for each in reported if each.store != self.store]
-        return tokens + sum(each.tokens for each in others), money + sum(each.money for each in others)
+        spent_tokens = spent_money = 0
+        for stores, (tokens, money) in known:
+            here = [each for each in reported if each.store in stores]
+            reported = [each for each in reported if each.store not in stores]
+            spent_tokens += max(tokens, sum(each.tokens for each in here))
+            spent_money += max(money, sum(each.money for each in here))
+        spent_tokens += sum(each.tokens for each in reported)
+        return spent_tokens, spent_money + sum(each.money for each in reported)
 
     def has_room(self, entry: Entry, hour: int, *, tokens: int, money: int) -> bool:
         """Whether these amounts can be reserved on top of all existing reservations."""

@@ -5,8 +5,9 @@ apply     {version, entries: [...], void: [project, ...]}   →  {applied: {proj
 renew     {versions: {project: version}, lease}             →  {renewed: [project, ...], epoch, clock}
 versions  {}                                                →  {versions: {project: {version, void}}}
           or {among: [project, ...]}: tombstones of these only
-usage     {since}                                           →  {store, seq, rows, more}
-truth     {}                                                →  {began, seen: {project: ...}}
+          `untold` of a project: send its entry again, with what it has spent
+usage     {since, store}                                    →  {store, seq, rows, more}
+truth     {}                                                →  {began, trouble, seen: {project: ...}}
 counters  {project, container}                              →  {counters: what its container uses, or null}
 ping      {}                                                →  {protocol, ready, epoch, clock}
 """
@@ -16,7 +17,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from gateway.budgets.disk import DiskError
+from gateway.budgets.disk_errors import DiskError, describe
 from gateway.budgets.ledger import Ledger
 from gateway.entries.entry import read_project
 from gateway.entries.fields import EntryError, read_object
@@ -56,8 +57,10 @@ class Commands:
             return {"ok": True, **await do(message)}
         except EntryError as error:
             return {"ok": False, "error": str(error)}
-        except (OSError, DiskError) as error:
-            return {"ok": False, "error": f"The gateway cannot write to its disk: {type(error).__name__}."}
+        except DiskError as error:
+            return _refuse_for_now(str(error))
+        except OSError as error:
+            return _refuse_for_now(describe(error))
 
     async def _apply(self, message: dict[str, Any]) -> dict[str, Any]:
         version = _number(message, "version")
@@ -76,15 +79,17 @@ class Commands:
     async def _versions(self, message: dict[str, Any]) -> dict[str, Any]:
         among = frozenset(map(str, _list(message, "among"))) if "among" in message else None
         self._comparison.begin()
-        return {"versions": self._table.versions(among)}
+        versions = self._table.versions(among, self._ledger.stores.awaits_word)
+        self._ledger.stores.note_untold(sum("untold" in each for each in versions.values()))
+        return {"versions": versions}
 
     async def _usage(self, message: dict[str, Any]) -> dict[str, Any]:
-        return await self._ledger.read_since(_number(message, "since"))
+        return await self._ledger.read_since(_number(message, "since"), str(message.get("store", "")))
 
     async def _report_sightings(self, message: dict[str, Any]) -> dict[str, Any]:
         if message.get("missed_nothing") is True:
             self._comparison.confirm_equal()
-        return self._sightings.as_document()
+        return {"trouble": self._ledger.stores.trouble, **self._sightings.as_document()}
 
     async def _count(self, message: dict[str, Any]) -> dict[str, Any]:
         """Omits `networks` if the agent has not used this gateway from an address of its own."""
@@ -96,6 +101,11 @@ class Commands:
         if counters and address and (networks := await asyncio.to_thread(read_network_counters, address)):
             counters["networks"] = networks
         return {"counters": counters}
+
+
+def _refuse_for_now(trouble: str) -> dict[str, Any]:
+    """Returns the answer to a request that may succeed later."""
+    return {"ok": False, "later": True, "error": f"The gateway cannot use its disk: {trouble}."}
 
 
 def _number(message: dict[str, Any], name: str) -> int:

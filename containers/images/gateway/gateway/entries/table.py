@@ -40,6 +40,11 @@ class Table:
         self._addresses: set[str] = set()
         self._index()
 
+    @property
+    def has_records(self) -> bool:
+        """Whether any project has ever been here, as far as the disk says."""
+        return bool(self._records)
+
     def tell(self, changed: Changed) -> None:
         """Makes `apply` call `changed` before it returns, for each entry that was replaced or is no longer valid
         (None).
@@ -76,12 +81,18 @@ class Table:
         """
         return virtual in self._returning
 
-    def versions(self, among: Collection[str] | None = None) -> dict[str, dict[str, Any]]:
+    def versions(
+        self, among: Collection[str] | None = None, awaits_word: Callable[[Entry], bool] = lambda _: False
+    ) -> dict[str, dict[str, Any]]:
         """Returns the standing of all projects. With `among`, leaves out tombstones of other projects than these: there
-        are as many as projects were ever deleted.
+        are as many as projects were ever deleted. `awaits_word` says whether an entry must be sent again.
         """
         return {
-            record.project: {"version": record.version, "void": record.entry is None}
+            record.project: {
+                "version": record.version,
+                "void": record.entry is None,
+                **({"untold": True} if record.entry is not None and awaits_word(record.entry) else {}),
+            }
             for record in self._records.values()
             if record.entry is not None or among is None or record.project in among
         }

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from gateway.budgets.rows import Reservation
+from gateway.budgets.changes import Reservation
 from gateway.meters.meter import Meter
 from gateway.meters.usage import Usage
 from gateway.pipes.draining import Drained

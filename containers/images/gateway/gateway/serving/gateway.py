@@ -66,11 +66,11 @@ async def open_gateway(
         startup.note("to get the lock on its state")
         disk = Disk(config.state / "usage.sqlite3")
         try:
-            ledger = Ledger(disk, now)
-            await ledger.open()
-            startup.note("to read what was spent")
             table = Table(Store(config.state / "entries", keys), leases)
             startup.note("to read its entries")
+            ledger = Ledger(disk, now, has_entries=table.has_records)
+            await ledger.open()
+            startup.note("to read what was spent")
             async with _started(config, table, ledger, now, gate, listening) as port:
                 startup.note("to listen at its address")
                 yield port

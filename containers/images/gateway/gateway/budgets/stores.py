@@ -1,0 +1,174 @@
+"""Takes over the usage file of the previous process, and notices if its counts are lost or older than they were.
+
+Such counts are a new store. What was spent under the former one comes with the entries, from what the service has read.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from gateway.budgets import rows
+from gateway.budgets.disk import Disk
+from gateway.budgets.disk_errors import DiskError
+from gateway.budgets.model_names import ModelNames
+from gateway.budgets.openings import StartStore
+from gateway.budgets.recent_sizes import RecentSizes
+from gateway.budgets.totals import Totals
+from gateway.entries.entry import Entry
+from gateway.periods import hour_of
+from gateway.rules.refusals import RefusedError, Why
+
+OPEN_AGAIN_AFTER = 2.0
+"""Seconds until it is tried again to open the file."""
+SETTLED_AFTER = 60.0
+"""Seconds after which no entry is on its way any more that was made before the service has read a store."""
+UNTOLD = "The gateway has lost its counts, and waits until the service tells it what this agent has spent."
+
+logger = logging.getLogger(__name__)
+
+
+class Stores:
+    def __init__(
+        self, disk: Disk, totals: Totals, names: ModelNames, sizes: RecentSizes, now: Callable[[], float],
+        *, has_entries: bool,
+    ) -> None:  # fmt: skip
+        """`has_entries` means that the gateway was in use before: a file that is missing was lost."""
+        self._disk = disk
+        self._totals = totals
+        self._names = names
+        self._sizes = sizes
+        self._now = now
+        self._has_entries = has_entries
+        self._is_doubtful = False
+        self._known_since: float | None = None
+        self._read_to = 0
+        self._one_at_a_time = asyncio.Lock()
+        self._opening: asyncio.Task[None] | None = None
+        self.is_open = False
+
+    @property
+    def trouble(self) -> str:
+        """Returns what is wrong, as a sentence for staff; empty if all is well."""
+        found = self._disk.trouble or ("" if self.is_open else "its usage file is not open yet")
+        return (
+            f"Calls under a budget are refused, because the gateway cannot write what they cost: {found}."
+            if found
+            else ""
+        )
+
+    async def open(self) -> None:
+        """Counts the calls that were in flight when the previous process ended.
+
+        If the disk takes no data, tries again in the background. Until then, calls under a budget are refused.
+        """
+        loop = asyncio.get_running_loop()
+
+        def note(store: str) -> None:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(self._totals.stores.append, store)
+
+        self._disk.on_new_store = note
+        try:
+            await self._open()
+        except DiskError as error:
+            words = "The usage file cannot be written (%s), so calls under a budget are refused until it can."
+            logger.error(words, error)  # noqa: TRY400 - says all that matters
+            self._opening = asyncio.create_task(self._open_later())
+
+    def close(self) -> None:
+        if self._opening is not None:
+            self._opening.cancel()
+
+    def check(self, entry: Entry) -> None:
+        """Raises RefusedError if it is not known what calls under this budget may cost."""
+        if not entry.budget.is_set:
+            return
+        if not self.is_open:
+            raise self.refusal()
+        if self.awaits_word(entry):
+            raise RefusedError(Why.LATER, UNTOLD, retry_after=5)
+
+    def refusal(self) -> RefusedError:
+        words = f"The gateway cannot reserve what this call costs: {self._disk.trouble or 'its disk takes no data'}."
+        return RefusedError(Why.LATER, words, retry_after=5)
+
+    def awaits_word(self, entry: Entry) -> bool:
+        """Whether the entry does not say what was spent before counts were lost. One that names the present store was
+        made by a service that has read all there was of the former ones.
+        """
+        is_limited = self.is_open and self._is_doubtful and entry.budget.is_set
+        return is_limited and not any(each.store in self._totals.stores for each in entry.spent)
+
+    def note_untold(self, projects: int) -> None:
+        """Ends the doubt when the service has read this store for a while, and no entry leaves anything out. Entries
+        that it makes later are complete.
+        """
+        known, clock = self._known_since, asyncio.get_running_loop().time
+        if self._is_doubtful and not projects and known is not None and clock() >= known + SETTLED_AFTER:
+            self._is_doubtful = False
+            self._disk.keep(rows.EndDoubt(self._totals.stores[-1]))
+
+    async def read_since(self, seq: int, store: str) -> dict[str, Any]:
+        """Returns the changes after this number of this store (empty: of an unknown one). Raises DiskError."""
+        async with self._one_at_a_time:
+            answer = await self._read(seq, store)
+            if answer[rows.SET_BACK]:
+                await self._start_store(seq, store)
+                answer = await self._read(0, "")
+            elif store == answer["store"] and self.is_open:
+                self._note_read(seq, store)
+        del answer[rows.SET_BACK]
+        return answer
+
+    def _note_read(self, seq: int, store: str) -> None:
+        if self._known_since is None:
+            self._known_since = asyncio.get_running_loop().time()
+        if seq > self._read_to:
+            self._read_to = seq
+            self._disk.keep(rows.NoteRead(seq, store))
+
+    async def _read(self, seq: int, store: str) -> dict[str, Any]:
+        found: dict[str, Any] = await self._disk.run(rows.ReadSince(seq, store), is_read=True)
+        return found
+
+    async def _start_store(self, seq: int, store: str) -> None:
+        """What is spent from now on belongs to the new store. Raises DiskError."""
+        if not self.is_open or self._disk.trouble:
+            raise DiskError(self._disk.trouble or "its usage file is not open yet")
+        logger.error("The usage file is older than the service has read. What was spent comes from the service.")
+        self._totals.begin_store()
+        try:
+            found, spent = await self._disk.run(StartStore(seq, store))
+        except DiskError:
+            self._totals.undo_begin()
+            raise
+        self._totals.stores.append(found)
+        self._is_doubtful, self._read_to, self._known_since = True, 0, None
+        self._spend(spent)
+
+    async def _open_later(self) -> None:
+        while not self.is_open:
+            await asyncio.sleep(OPEN_AGAIN_AFTER)
+            with suppress(DiskError):
+                await self._open()
+
+    async def _open(self) -> None:
+        """Raises DiskError."""
+        hour = hour_of(self._now())
+        found: rows.Recovered = await self._disk.run(rows.Recover(hour, self._is_loss))
+        await self._sizes.read(self._disk)
+        self._totals.stores[:] = [found.store]
+        self._is_doubtful = found.is_doubtful
+        self._names.remember(found.models, hour)
+        self._spend(found.spent)
+        self.is_open = True
+        self._disk.take_changes()
+
+    def _is_loss(self) -> bool:
+        return self._has_entries or self._disk.usage_file.was_damaged
+
+    def _spend(self, spent: list[rows.Spent]) -> None:
+        for project, hour, tokens, money in spent:
+            self._totals.spend(project, hour, tokens=tokens, money=money)

@@ -1,0 +1,36 @@
+"""A disk of one megabyte that a test fills, for the gateway's state."""
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+class SmallDisk:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._filling = folder / "filling"
+
+    def fill(self) -> None:
+        """Leaves no byte."""
+        with self._filling.open("ab", buffering=0) as file:
+            size = 64 * 1024
+            while size:
+                try:
+                    file.write(bytes(size))
+                except OSError:
+                    size //= 2
+
+    def make_room(self) -> None:
+        self._filling.unlink()
+
+
+@contextmanager
+def small_disk(folder: Path, *, size: str = "1m") -> Iterator[SmallDisk]:
+    """Needs root. Raises CalledProcessError if the system does not allow mounts."""
+    folder.mkdir(mode=0o700)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=0700", "tmpfs", str(folder)], check=True)
+    try:
+        yield SmallDisk(folder)
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
