@@ -12,6 +12,7 @@ from containers.errors import EngineRefusedError, EngineUnavailableError, Gatewa
 from containers.gateway.entries import Entry
 from containers.gateway.leases import GatewayClock, Lease
 from containers.gateway.messages import GARBLED, in_parts, object_of, whole
+from containers.gateway.sightings import Look, read_sighting
 from containers.gateway.transport import Transport
 from containers.gateway.usage_pages import UsagePage, read_page
 from containers.outbound.foreign_json import read_json
@@ -20,7 +21,6 @@ WITHIN = 10.0
 """Seconds for one request."""
 
 NOT_AT_WORK = "The gateway is not at work yet."
-_SIGHTED_WORDS = ("budget_period", "astray_from")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,39 +31,6 @@ class Standing:
     is_void: bool
     is_untold: bool = False
     """Whether the gateway has lost counts since the entry was made, and must be told what the project has spent."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sighting:
-    """What the gateway itself has observed of an agent since it was started. Times are seconds since 1970."""
-
-    last_poll: float | None
-    telegram_status: int | None
-    telegram_since: float | None
-    telegram_at: float | None
-    """When Telegram last answered with this status."""
-    provider_status: int | None
-    provider_since: float | None
-    provider_at: float | None
-    budget_reached: float | None
-    budget_period: str | None = None
-    """Which budget it was, `day` or `month`. None: the gateway did not say."""
-    budget_room: float | None = None
-    """When the budget had room for a call again after refusals. None: not since the gateway was started."""
-    astray_at: float | None = None
-    """When the agent's credential last came from an address that does not belong to an agent. None: never."""
-    astray_from: str | None = None
-    """That address."""
-    astray: int | None = None
-    """How often that happened."""
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    sightings: dict[str, Sighting]
-    """By project."""
-    trouble: str
-    """What is wrong with the gateway's disk, as a sentence for staff; empty if all is well."""
 
 
 class GatewayClient:
@@ -130,9 +97,10 @@ class GatewayClient:
         a credential that it does not know is invalid everywhere.
         """
         answer = self._ask("truth", **({"missed_nothing": True} if missed_nothing else {}))
-        seen = object_of(answer.get("seen"))
-        sightings = {project: _read_sighting(object_of(each)) for project, each in seen.items()}
-        return Look(sightings, str(answer.get("trouble") or "")[:300])
+        seen, now = object_of(answer.get("seen")), answer.get("now")
+        sightings = {project: read_sighting(object_of(each)) for project, each in seen.items()}
+        trouble = str(answer.get("trouble") or "")[:300]
+        return Look(sightings, float(now) if isinstance(now, int | float) else None, trouble)
 
     def counters(self, *, project: str, container: str) -> Mapping[str, Any] | None:
         """Returns what the container uses, in the form of an engine's stats. None: it is not on the gateway's node."""
@@ -158,11 +126,3 @@ class GatewayClient:
             words = str(answer.get("error") or GARBLED)[:300]
             raise GatewayDiskError(words) if answer.get("later") is True else EngineRefusedError(words)
         return answer
-
-
-def _read_sighting(seen: dict[str, Any]) -> Sighting:
-    fields = {name: seen.get(name) for name in Sighting.__slots__}
-    period, address = [text if isinstance(text := fields.pop(name), str) else None for name in _SIGHTED_WORDS]
-    if not all(each is None or isinstance(each, int | float) for each in fields.values()):
-        raise EngineUnavailableError(GARBLED)
-    return Sighting(**fields, budget_period=period, astray_from=address)

@@ -37,6 +37,8 @@ class MemoryGateway:
         """What it says about its disk."""
         self.refuses: set[str] = set()
         """Commands that its disk does not allow."""
+        self.clock: Callable[[], float] | None = None
+        """Its clock, which may differ from the service's. A gateway of an older version does not tell it."""
 
     def use(self, project: str, *, model: str = "", hour: int | None = None, **counts: int) -> None:
         """Adds to the totals of this hour since 1970 (by default the present one), project and model."""
@@ -47,8 +49,13 @@ class MemoryGateway:
         self._seq += 1
         self._changed_at[cell] = self._seq
 
-    def see(self, project: str, **what: float | str | None) -> None:
-        """Sets what the gateway has seen of the project's agent: fields of `containers.gateway.protocol.Sighting`."""
+    def find(self, project: str, *, at: float, **refused: bool) -> None:
+        """Sets whether these facts are refused (`containers/images/gateway/gateway/proofs.py`). The others stay."""
+        facts = {name: {"refused": each, "at": at} for name, each in refused.items()}
+        self.see(project, facts={**(self._seen.get(project, {}).get("facts") or {}), **facts})
+
+    def see(self, project: str, **what: Any) -> None:
+        """Sets what the gateway has seen of the project's agent: fields of `containers.gateway.sightings.Sighting`."""
         nothing = ("last_poll", "telegram_status", "telegram_since", "provider_status", "provider_since")
         blank = dict.fromkeys((*nothing, "budget_reached"))
         self._seen[project] = {**blank, **self._seen.get(project, {}), **what}
@@ -114,4 +121,5 @@ class MemoryGateway:
         return {"store": self._store, "seq": seq, "rows": rows, "more": len(fresh) > len(page)}
 
     def _sightings(self, _message: dict[str, Any]) -> dict[str, Any]:
-        return {"began": self._began, "trouble": self.trouble, "seen": self._seen}
+        now = {} if self.clock is None else {"now": self.clock()}
+        return {"began": self._began, "trouble": self.trouble, "seen": self._seen, **now}

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from containers.gateway.protocol import Sighting
+from containers.gateway.sightings import Sighting
 from containers.programs import is_root
 from tests.gateway.on_engine import PATIENCE, DeployedAgent, GatewayTestbed
 from tests.waiting import wait_until

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.db import models
 from django.db.models import F, Q
@@ -11,6 +11,7 @@ from django.views.decorators.debug import sensitive_variables
 from projects.credentials.encryption import decrypt_secret, encrypt_secret
 from projects.models.columns.budget import Budgeted
 from projects.models.columns.permissions import Permitted
+from projects.rules.status.sightings import OF_PROVIDER, OF_TELEGRAM, Judgement
 
 VIRTUAL_TOKEN = "virtual_token"  # noqa: S105 - the name of a field
 VIRTUAL_KEY = "virtual_key"
@@ -47,9 +48,9 @@ class BehindGateway(Budgeted, Permitted):
 
     sees_from = models.DateTimeField(null=True, editable=False)
     seen_code = models.CharField(max_length=40, blank=True, default="", db_default="", editable=False)
-    """The trouble that follows from responses of Telegram and the provider: a code of the agent contract."""
+    """The trouble that the gateway has seen: a code of the agent contract or of `rules/status/sightings.py`."""
     seen_well = models.CharField(max_length=40, blank=True, default="", db_default="", editable=False)
-    """The sides whose last response was good: `telegram`, `provider`, both with a space between, or none."""
+    """What the gateway has seen to be well, or not. See `Judgement`. A refusal stays until the contrary was seen."""
     polled_at = models.DateTimeField(null=True, editable=False)
     """When Telegram last answered the bot, to the minute."""
     first_polled_at = models.DateTimeField(null=True, editable=False)
@@ -66,6 +67,13 @@ class BehindGateway(Budgeted, Permitted):
     def has_virtual_credentials(self) -> bool:
         """Whether the gateway may have an entry of the project."""
         return bool(self.virtual_token_ciphertext or self.virtual_key_ciphertext or self.address)
+
+    def still_seen(self, *, has_new_token: bool, has_new_key: bool) -> dict[str, Any]:
+        """Returns the columns to write when a credential changes: nothing is known of the new one."""
+        changed = (OF_TELEGRAM if has_new_token else frozenset()) | (OF_PROVIDER if has_new_key else frozenset())
+        left = Judgement(self.seen_code, self.seen_well).without(changed)
+        polls = {} if has_new_token else {"polled_at": self.polled_at, "first_polled_at": self.first_polled_at}
+        return {**NOTHING_SEEN, "seen_code": left.code, "seen_well": left.well, **polls}
 
     @sensitive_variables("value")
     def encrypt_virtual(self, field: str, value: str) -> dict[str, str]:

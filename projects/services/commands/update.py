@@ -10,7 +10,7 @@ from accounts import clock
 from projects.credentials.verification import CredentialCheck, parse_bot_id
 from projects.errors import InvalidFieldError, ProjectSuspendedError
 from projects.models import Actor, Event, Plan, Project
-from projects.models.columns.gateway import NEXT_VERSION, NOTHING_SEEN
+from projects.models.columns.gateway import NEXT_VERSION
 from projects.rules.budget import LIMITS, ceiling_of
 from projects.rules.disk import DISK_FULL
 from projects.rules.settings.merge_patch import merge_patch
@@ -192,7 +192,8 @@ def _new_values(project: Project, change: ProjectChange, check: CredentialCheck 
     values |= {f"own_{name}": limit for name, limit in (change.budget or {}).items()}
     values |= {} if change.egress is None else {"own_egress": change.egress}
     if change.telegram_token is not None or change.api_key is not None:
-        values |= {"sees_from": clock.now(), **NOTHING_SEEN}
+        changed = {"has_new_token": change.telegram_token is not None, "has_new_key": change.api_key is not None}
+        values |= {"sees_from": clock.now(), **project.still_seen(**changed)}
     # A sent credential always counts as new, so that the event does not reveal whether it is the stored one.
     encrypted = project.encrypt_credentials(telegram_token=change.telegram_token, api_key=change.api_key)
     return values | {column: getattr(project, column) for column in encrypted}

@@ -4,7 +4,7 @@ import time
 from collections.abc import Mapping
 from uuid import UUID
 
-from containers.gateway.protocol import Sighting
+from containers.gateway.sightings import Sighting
 
 ALL_EVERY = 30.0
 """Seconds between two checks of all rows. Silence only matters after minutes."""

@@ -8,8 +8,11 @@ import time
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeVar
 
+from accounts import clock
+from accounts.moments import CLOCKS_DIFFER
 from containers.errors import EngineError, EngineUnavailableError, GatewayDiskError
-from containers.gateway.protocol import WITHIN, GatewayClient, Sighting
+from containers.gateway.protocol import WITHIN, GatewayClient
+from containers.gateway.sightings import Sighting
 from containers.gateway.transport import Transport
 from projects.watcher.gateway.entries import find_in_force, read_in_force, reconcile_with
 from projects.watcher.gateway.parallel_requests import PLACES_OF_LOOKS, ask_all
@@ -47,14 +50,16 @@ def look_at_all(ways: Mapping[str, Transport]) -> Seen:
     results = look.take_turns(held, lambda client, node: reconcile_with(client, held[node], rows, node=node))
     equal = {node for node, result in results.items() if result.sent == 0}
     refused = {project for result in results.values() for project in result.refused}
+    looks = look.ask(lambda client, node: (client.look(missed_nothing=node in equal), time.monotonic()))
     seen: dict[str, Sighting] = {}
-    looks = look.ask(lambda client, node: client.look(missed_nothing=node in equal))
-    for each in looks.values():
-        for project, sighting in each.sightings.items():
+    for found, at in looks.values():
+        ahead = _find_ahead(found.now, at)
+        for project, each in found.sightings.items():
+            sighting = each.earlier(ahead) if ahead else each
             seen[project] = max(seen.get(project, sighting), sighting, key=_seen_at)
     if look.failures and len(look.failures) == len(ways):
         raise next(iter(look.failures.values()))
-    troubles = look.troubles | {node: each.trouble for node, each in looks.items() if each.trouble}
+    troubles = look.troubles | {node: found.trouble for node, (found, _) in looks.items() if found.trouble}
     return Seen(seen, set(look.failures), refused, troubles)
 
 
@@ -111,6 +116,16 @@ class _Look:
 
 def _client(node: str, way: Transport) -> GatewayClient:
     return GatewayClient(way, within=WITHIN_OF_NODE if node else WITHIN)
+
+
+def _find_ahead(gateways_now: float | None, at: float) -> int:
+    """Returns how many seconds the gateway's clock is ahead of ours. `at` is the monotonic time at which it was read.
+
+    In whole seconds, and 0 if clocks may differ so much, so that sightings stay the same from one look to the next.
+    """
+    ours = clock.now().timestamp() - (time.monotonic() - at)
+    ahead = 0.0 if gateways_now is None else gateways_now - ours
+    return round(ahead) if abs(ahead) > CLOCKS_DIFFER.total_seconds() else 0
 
 
 def _seen_at(sighting: Sighting) -> float:

@@ -10,7 +10,7 @@ from django.db.models import Q
 
 from accounts import clock
 from accounts.moments import is_future, is_recent
-from containers.gateway.protocol import Sighting
+from containers.gateway.sightings import Sighting
 from containers.vocabulary import ContainerState
 from projects.models import Project
 from projects.models.columns.at_rest import AT_REST
@@ -21,9 +21,10 @@ from projects.rules.status.sightings import (
     SOURCE_ADDRESS,
     UNRESPONSIVE,
     Judgement,
+    find_facts,
     has_fallen_silent,
     is_astray,
-    judge_sighting,
+    judge,
 )
 from projects.services.inventory.quarantine import as_uuid
 from projects.services.limits.budgets import note_refusal, note_room
@@ -81,7 +82,7 @@ def note_absence(*, since: datetime | None) -> int:
 def _note(project: Project, sighting: Sighting | None) -> int:
     """Records a sighting. Returns how many rows have changed.
 
-    Without one, the gateway has seen nothing of the agent since its own start: refusals in the row still count, and the
+    Without one, the gateway has seen nothing of the agent since its own start: what the row knows still counts, and the
     agent may have fallen silent.
     """
     changed, values = 0, dict(_find_changes(project, sighting or _NOTHING, is_seen=sighting is not None))
@@ -102,18 +103,16 @@ def _note(project: Project, sighting: Sighting | None) -> int:
 def _find_changes(project: Project, sighting: Sighting, *, is_seen: bool) -> Iterator[tuple[str, Any]]:
     begin = project.sees_from
     since = 0.0 if begin is None or is_future(begin, now=clock.now()) else begin.timestamp()
-    judged = judge_sighting(
-        telegram=(sighting.telegram_status, sighting.telegram_at),
-        provider=(sighting.provider_status, sighting.provider_at),
-        since=since,
-    )
-    if not is_seen:
-        judged = Judgement(code=project.seen_code.replace(UNRESPONSIVE, ""), well=project.seen_well)
-    polled_at, reached_at = _moment(sighting.last_poll), _find_reached(sighting)
+    known = Judgement(code=project.seen_code, well=project.seen_well)
+    judged = judge(known, _read_facts(sighting), since=since)
+    polled_at, reached_at = _past(sighting.last_poll), _find_reached(sighting)
     is_up = project.container_state == ContainerState.RUNNING
-    if not judged.code and is_astray(now=clock.now(), since=since, astray_at=sighting.astray_at, is_up=is_up):
-        judged = judged._replace(code=SOURCE_ADDRESS)
-    code = judged.code or (UNRESPONSIVE if _is_silent(project, polled_at, reached_at) else "")
+    if is_seen:
+        strays = is_astray(now=clock.now(), since=since, astray_at=sighting.astray_at, is_up=is_up)
+    else:
+        strays = project.seen_code == SOURCE_ADDRESS
+    code = judged.code or (SOURCE_ADDRESS if strays else "")
+    code = code or (UNRESPONSIVE if _is_silent(project, polled_at, reached_at) else "")
     if code != project.seen_code:
         yield "seen_code", code
     if judged.well != project.seen_well:
@@ -122,6 +121,16 @@ def _find_changes(project: Project, sighting: Sighting, *, is_seen: bool) -> Ite
         yield "polled_at", reached_at
         if _is_first(project, reached_at):
             yield "first_polled_at", reached_at
+
+
+def _read_facts(sighting: Sighting) -> Mapping[str, tuple[bool, float]]:
+    if sighting.facts is not None:
+        return sighting.facts
+    return find_facts(
+        telegram=(sighting.telegram_status, sighting.telegram_at),
+        provider=(sighting.provider_status, sighting.provider_at),
+        polled_at=sighting.last_poll,
+    )
 
 
 def _is_news(project: Project, reached_at: datetime) -> bool:
@@ -138,7 +147,7 @@ def _is_first(project: Project, reached_at: datetime) -> bool:
 def _find_reached(sighting: Sighting) -> datetime | None:
     """Returns when Telegram last answered successfully, to a poll or anything else."""
     moments = [sighting.last_poll, sighting.telegram_at if sighting.telegram_status == OK else None]
-    return max((found for each in moments if (found := _moment(each))), default=None)
+    return max((found for each in moments if (found := _past(each))), default=None)
 
 
 def _is_silent(project: Project, polled_at: datetime | None, reached_at: datetime | None) -> bool:
@@ -149,6 +158,12 @@ def _is_silent(project: Project, polled_at: datetime | None, reached_at: datetim
     return has_fallen_silent(
         now=clock.now(), since=project.started_at, reached_at=max(known, default=None), polled_at=polled_at
     )
+
+
+def _past(seconds: float | None) -> datetime | None:
+    """Returns the moment. Instead of one in the future, which another clock has noted, returns the present."""
+    found = _moment(seconds)
+    return None if found is None else min(found, clock.now())
 
 
 def _moment(seconds: float | None) -> datetime | None:

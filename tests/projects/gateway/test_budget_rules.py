@@ -19,7 +19,7 @@ from projects.rules.budget import (
     percent_spent,
 )
 from projects.rules.periods import EPOCH, Period, begin_of, end_of, hour_at, name_day
-from projects.rules.status.sightings import Judgement, is_refuted, judge_sighting
+from projects.rules.status.sightings import is_refuted
 
 pytestmark = pytest.mark.one_database
 AMOUNTS = (None, 0, 5, 9)
@@ -103,39 +103,19 @@ def test_hours_are_counted_from_1970_on() -> None:
     assert name_day(at("2026-12-01")) == "1 December"
 
 
-NOTHING = (None, None)
-
-
-@pytest.mark.parametrize(
-    ("telegram", "provider", "judged"),
-    [
-        (NOTHING, NOTHING, ("", "")),
-        ((200, 5.0), NOTHING, ("", "telegram")),
-        ((200, 5.0), (200, 5.0), ("", "telegram provider")),
-        ((401, 50.0), (200, 5.0), ("telegram_token", "provider")),
-        ((404, 50.0), NOTHING, ("telegram_token", "")),
-        ((409, 50.0), NOTHING, ("telegram_conflict", "")),
-        ((200, 5.0), (401, 50.0), ("provider_key", "telegram")),
-        (NOTHING, (402, 50.0), ("provider_credit", "")),
-        ((401, 50.0), (401, 50.0), ("telegram_token", "")),
-        ((401, 9.0), (401, 9.0), ("", "")),
-        ((429, 50.0), (503, 50.0), ("", "")),
-        ((500, 50.0), (400, 50.0), ("", "")),
-        ((401, None), NOTHING, ("", "")),
-    ],
-)
-def test_only_certain_facts_are_concluded_from_a_sighting(telegram: Any, provider: Any, judged: Judgement) -> None:
-    assert judge_sighting(telegram=telegram, provider=provider, since=10.0) == judged
-
-
 @pytest.mark.parametrize(
     ("code", "well", "refuted"),
     [
-        ("provider_key", "provider", True),
+        ("provider_key", "key", True),
+        ("provider_key", "!key provider", False),
+        ("provider_credit", "key", False),
+        ("provider_credit", "key provider", True),
         ("provider_key", "telegram", False),
         ("provider_key", "", False),
         ("telegram_token", "telegram provider", True),
-        ("telegram_conflict", "telegram", True),
+        ("telegram_conflict", "telegram", False),
+        ("telegram_conflict", "telegram polling", True),
+        ("polling", "telegram polling", False),
         ("provider_down", "telegram provider", False),
         ("telegram_unreachable", "telegram provider", False),
         ("provider_model", "telegram provider", False),

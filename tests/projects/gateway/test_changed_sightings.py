@@ -5,7 +5,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from containers.gateway.protocol import Sighting
+from containers.gateway.sightings import Sighting
 from projects.models import Project
 from projects.watcher.gateway import sightings
 from projects.watcher.gateway.changed_sightings import ALL_EVERY, SETTLES_WITHIN, Remembered

@@ -55,6 +55,11 @@ class Table:
         """Returns the entry to which the credential with this digest belongs."""
         return self._valid.get(virtual)
 
+    def find_project(self, project: str) -> Entry | None:
+        """Returns the project's entry, also if it needs a lease and has none."""
+        record = self._records.get(project)
+        return record.entry if record else None
+
     def counts(self, entry: Entry) -> bool:
         """Whether the entry is valid: if it needs a lease, it must have one."""
         return not entry.leased or self.leases.holds(entry.project)

@@ -2,6 +2,7 @@
 and counts the usage."""
 
 import asyncio
+from collections.abc import Mapping
 from functools import partial
 
 import aiohttp
@@ -138,10 +139,10 @@ class ProviderCalls:
         async with ask(self._client, "POST", request.url, headers=headers_of(request), body=parsed.body) as answer:
             parsed.clear()
             lease.end()
-            self._sightings.note_provider(request.entry.project, answer.status)
             if answer.status >= 300:
                 cost.mark_free()
-                return (await pass_redacted(answer, secrets=(request.provider.key,), headers=headers))[1]
+                return await self._pass_redacted(request, answer, headers)
+            self._sightings.note(request.entry, request.read_proof(answer.status))
             meter, pay = choose_meter(parsed, answer.headers), partial(self._rates.pay, request.entry)
             watch = self._watch(request, parsed, cost, meter)
             try:
@@ -174,16 +175,21 @@ class ProviderCalls:
 
     async def _pass_free_call(self, request: ProviderRequest, parsed: ParsedCall | None) -> web.StreamResponse:
         """Passes on a call that costs nothing. `None` stands for a call without a body."""
-        secrets, headers = (request.provider.key,), removal_header(parsed.removed if parsed else ())
-        async with ask(
-            self._client,
-            request.http.method,
-            request.url,
-            headers=headers_of(request),
-            body=parsed.body if parsed else None,
-        ) as answer:
-            self._sightings.note_provider(request.entry.project, answer.status)
+        headers = removal_header(parsed.removed if parsed else ())
+        body, method = parsed.body if parsed else None, request.http.method
+        async with ask(self._client, method, request.url, headers=headers_of(request), body=body) as answer:
             if answer.status >= 300 or request.describes_key:
-                return (await pass_redacted(answer, secrets=secrets, headers=headers))[1]
+                return await self._pass_redacted(request, answer, headers)
+            self._sightings.note(request.entry, request.read_proof(answer.status))
             pay = partial(self._rates.pay, request.entry)
-            return await pass_on(request.http, answer, secrets=secrets, meter=BlindMeter(), pay=pay, headers=headers)
+            return await pass_on(
+                request.http, answer, secrets=(request.provider.key,), meter=BlindMeter(), pay=pay, headers=headers
+            )
+
+    async def _pass_redacted(
+        self, request: ProviderRequest, answer: aiohttp.ClientResponse, headers: Mapping[str, str]
+    ) -> web.Response:
+        """Passes on an error, or facts about the key."""
+        body, response = await pass_redacted(answer, secrets=(request.provider.key,), headers=headers)
+        self._sightings.note(request.entry, request.read_proof(answer.status, body))
+        return response

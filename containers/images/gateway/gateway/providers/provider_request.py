@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from aiohttp import web
 
 from gateway.entries.entry import Entry, Kind, Provider
+from gateway.proofs import Proof
+from gateway.providers.proof import read_proof
 from gateway.providers.rewriting import remove_surcharge_headers
 from gateway.rules.allowlist import provider_query, request_headers
 from gateway.rules.credentials import read_credential
@@ -31,6 +33,11 @@ class ProviderRequest:
     def describes_key(self) -> bool:
         """Whether the answer describes the real key, so that it may quote a part of it."""
         return self.url.partition("?")[0].endswith("/key")
+
+    def read_proof(self, status: int, body: bytes = b"") -> Proof:
+        """Returns what an answer to this request proves. `body` is that of an error."""
+        kind = self.provider.kind
+        return read_proof(self.call, kind, describes_key=self.describes_key, status=status, body=body)
 
     def renewed(self) -> "ProviderRequest":
         """Returns the same request with the agent's current entry. Raises RefusedError if it is no longer allowed.

@@ -15,7 +15,7 @@ from gateway.control.commands import Commands
 from gateway.control.readiness import ReadinessGate
 from gateway.control.secured import secured_control
 from gateway.control.server import serve_control, speak
-from gateway.entries.leases import Leases
+from gateway.entries.leases import Leases, tick
 from gateway.entries.store import Store, read_keys
 from gateway.entries.table import Table
 from gateway.pipes.guard import GuardedServer
@@ -86,7 +86,7 @@ async def _started(
 ) -> AsyncIterator[int]:  # fmt: skip
     lookups = Lookups()
     async with open_client() as client, open_client(PublicResolver(lookups.resolve)) as public_client:
-        sightings, polls, loop = Sightings(now), Polls(), asyncio.get_running_loop()
+        sightings, polls, loop = Sightings(now, tick, table.find_project), Polls(), asyncio.get_running_loop()
         rates = Rates(loop.time)
         telegram = TelegramCalls(client, polls, sightings, ledger, rates)
         providers = ProviderCalls(client, ledger, sightings, rates)

@@ -38,14 +38,13 @@ class Revocation:
     async def change_entry(self, old: Entry, new: Entry | None) -> None:
         """Ends everything that `old` allowed and `new` does not. None means that the project has no valid entry."""
         self._ledger.change(old.project, new)
+        self._sightings.change_entry(old, new)
         if new is None or new.bot != old.bot or new.address != old.address:
             self._polls.end_of(old.project)
         if new is None or new.servers != old.servers or new.hosts != old.hosts:
             self._servers.end_of(old.project)
         if new is None or new.hosts != old.hosts or new.address != old.address:
             self._tunnels.end_of(old.project)
-        if new is None:
-            self._sightings.forget(old.project)
         if new is None or new.address != old.address:
             await self._in_flight.cut(old.project)
 

@@ -19,6 +19,7 @@ from gateway.sightings import Sightings
 from gateway.telegram.methods import is_message
 from gateway.telegram.polling import poll
 from gateway.telegram.polls import Polls
+from gateway.telegram.proof import read_proof
 from gateway.telegram.telegram_request import TelegramRequest
 
 LARGEST_UPLOAD = 52 * 1024 * 1024
@@ -94,19 +95,16 @@ class TelegramCalls:
         ) as answer:
             if answered is not None:
                 answered.set()
-            self._note(request, answer.status)
             if answer.status >= 400:
                 return await self._pass_error(request, answer)
+            self._note(request, answer.status)
             return await pass_on(
                 http, answer, secrets=(request.secret,), meter=BlindMeter(), pay=partial(self._rates.pay, entry)
             )
 
-    def _note(self, request: TelegramRequest, status: int) -> None:
-        project = request.entry.project
-        if status in (200, 401, 404, 409, 429) or status >= 500:
-            self._sightings.note_telegram(project, status)
-        if status == 200 and request.is_poll:
-            self._sightings.note_poll(project)
+    def _note(self, request: TelegramRequest, status: int, error: bytes = b"") -> None:
+        project, proof = request.entry.project, read_proof(request.method, status, error)
+        self._sightings.note(request.entry, proof, is_poll=status == 200 and request.is_poll)
         if status == 200 and is_message(request.method):
             self._ledger.messages.count(project)
         if status == 200 and (request.is_poll or request.is_webhook_removal):
@@ -114,6 +112,7 @@ class TelegramCalls:
 
     async def _pass_error(self, request: TelegramRequest, answer: aiohttp.ClientResponse) -> web.StreamResponse:
         body, response = await pass_redacted(answer, secrets=(request.secret,))
+        self._note(request, answer.status, body)
         if answer.status == 409 and request.is_poll and b"webhook" in body.lower():
             self._hooked.add(request.entry.project)
         return response

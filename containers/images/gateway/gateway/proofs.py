@@ -1,0 +1,45 @@
+"""What an upstream's answer proves about the credentials of an agent. Pure.
+
+Most answers prove nothing: an upstream that is busy or broken neither accepts nor refuses a credential.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Fact(StrEnum):
+    """What an upstream can accept or refuse. A refusal stands until an answer proves that the same is accepted."""
+
+    TOKEN = "token"  # noqa: S105 - a name
+    """Telegram knows the bot's token."""
+    POLLING = "polling"
+    """No other program receives the bot's messages."""
+    KEY = "key"
+    """The provider knows the key."""
+    PERMISSION = "permission"
+    """The key may be used for answers of models."""
+    CREDIT = "credit"
+    """The account can pay for a call."""
+
+
+OF_TELEGRAM = frozenset({Fact.TOKEN, Fact.POLLING})
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    accepted: frozenset[Fact] = frozenset()
+    refused: Fact | None = None
+
+
+NOTHING = Proof()
+
+
+def read_object(body: bytes) -> Mapping[str, object]:
+    """Returns the JSON object in an error's body; empty if it is anything else."""
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    return document if isinstance(document, dict) else {}
