@@ -33,9 +33,9 @@ class Sighting:
     """That address."""
     astray: int | None = None
     """How often that happened."""
-    facts: Mapping[str, tuple[bool, float]] | None = None
-    """Whether `token`, `polling`, `key`, `permission` or `credit` is refused, and when that was last seen. An older
-    gateway tells only the last statuses."""
+    facts: Mapping[str, tuple[bool | None, float]] | None = None
+    """Whether `token`, `polling`, `key`, `permission` or `credit` is refused, and when that was seen. None instead of
+    whether: it is doubtful. An older gateway tells only the last statuses."""
 
     def earlier(self, seconds: float) -> "Sighting":
         """Returns the same sighting with all moments moved."""
@@ -70,12 +70,12 @@ def read_sighting(seen: dict[str, Any]) -> Sighting:
     return Sighting(**fields, budget_period=period, astray_from=address, facts=_read_facts(facts))
 
 
-def _read_facts(facts: object) -> dict[str, tuple[bool, float]] | None:
+def _read_facts(facts: object) -> dict[str, tuple[bool | None, float]] | None:
     return None if facts is None else {name: _read_fact(object_of(each)) for name, each in object_of(facts).items()}
 
 
-def _read_fact(fact: dict[str, Any]) -> tuple[bool, float]:
+def _read_fact(fact: dict[str, Any]) -> tuple[bool | None, float]:
     refused, at = fact.get("refused"), fact.get("at")
-    if not isinstance(refused, bool) or not isinstance(at, int | float):
+    if not isinstance(refused, bool | None) or not isinstance(at, int | float):
         raise EngineUnavailableError(GARBLED)
     return refused, at

@@ -49,7 +49,7 @@ class MemoryGateway:
         self._seq += 1
         self._changed_at[cell] = self._seq
 
-    def find(self, project: str, *, at: float, **refused: bool) -> None:
+    def find(self, project: str, *, at: float, **refused: bool | None) -> None:
         """Sets whether these facts are refused (`containers/images/gateway/gateway/proofs.py`). The others stay."""
         facts = {name: {"refused": each, "at": at} for name, each in refused.items()}
         self.see(project, facts={**(self._seen.get(project, {}).get("facts") or {}), **facts})

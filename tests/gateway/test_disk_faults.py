@@ -17,6 +17,7 @@ from gateway.rules.refusals import RefusedError, Why
 
 from tests.gateway.disk_faults import CODES, DAMAGE, STATEMENTS, Faults, Service
 from tests.gateway.test_ledger import Clock, run
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.one_database, pytest.mark.sampled(2)]
 
@@ -116,6 +117,24 @@ def test_counts_are_complete_after_a_fault(
     run(tmp_path, NOW, test)
 
 
+def copy_still(folder: Path, to: Path) -> None:
+    """Copies the files at a moment at which the disk's thread changes none of them, as if it was killed then."""
+
+    def describe() -> list[tuple[str, int, int]]:
+        found = [(each.name, each.stat()) for each in sorted(folder.iterdir())]
+        return [(name, facts.st_size, facts.st_mtime_ns) for name, facts in found]
+
+    def is_copied() -> bool:
+        shutil.rmtree(to, ignore_errors=True)
+        with suppress(shutil.Error, FileNotFoundError):
+            before = describe()
+            shutil.copytree(folder, to)
+            return describe() == before
+        return False
+
+    wait_until(is_copied)
+
+
 @pytest.mark.parametrize("code", CODES)
 @pytest.mark.parametrize("place", STATEMENTS)
 @pytest.mark.parametrize("is_killed", [True, False], ids=["killed", "stopped"])
@@ -133,7 +152,7 @@ def test_no_budget_is_overspent_by_the_process_after_a_fault(
         await life.live(10)
         sold = life.sold["limited"]
         if is_killed:
-            shutil.copytree(tmp_path / "one", tmp_path / "two")
+            copy_still(tmp_path / "one", tmp_path / "two")
         faults.end()
 
     async def go_on(ledger: Ledger) -> Any:

@@ -18,7 +18,8 @@ from tests.gateway.upstream_worlds import FILES, World, entry, of_provider
 
 pytestmark = pytest.mark.one_database
 
-RESTART = ("restart of the gateway", Berth.restart)
+RESTART = ("the gateway is killed", Berth.restart)
+LOSS = ("the gateway and its disk are lost", Berth.lose_disk)
 OTHER_TOKEN = ("another token", lambda berth: berth.change(OF_TELEGRAM))
 OTHER_KEY = ("another key", lambda berth: berth.change({Fact.KEY}))
 
@@ -34,19 +35,19 @@ def set_clock(by: float) -> Callable[[Berth], None]:
 
 @pytest.mark.parametrize("kind", Kind)
 def test_what_is_shown_of_the_provider_is_true_after_every_sequence(kind: Kind) -> None:
-    for sequence in product([*steps_of(events_of(of_provider(kind))), RESTART, OTHER_KEY, OTHER_TOKEN], repeat=3):
+    for sequence in product([*steps_of(events_of(of_provider(kind))), RESTART, LOSS, OTHER_KEY, OTHER_TOKEN], repeat=3):
         follow(sequence)
 
 
 def test_what_is_shown_of_telegram_is_true_after_every_sequence() -> None:
-    steps = [*steps_of(events_of(upstream_worlds.OF_TELEGRAM)), RESTART, OTHER_KEY, OTHER_TOKEN]
+    steps = [*steps_of(events_of(upstream_worlds.OF_TELEGRAM)), RESTART, LOSS, OTHER_KEY, OTHER_TOKEN]
     for sequence in product(steps, repeat=3):
         follow(sequence)
 
 
 def test_both_sides_are_independent_of_each_other() -> None:
     events = [*events_of(upstream_worlds.OF_TELEGRAM), *events_of(of_provider(Kind.OPENAI))]
-    for sequence in product([*steps_of(events), RESTART], repeat=3):
+    for sequence in product([*steps_of(events), RESTART, LOSS], repeat=3):
         follow(sequence)
 
 
@@ -63,7 +64,6 @@ def follow(sequence: Iterable[tuple[str, Callable[[Berth], None]]]) -> None:
     berth = Berth()
     for number, (_, step) in enumerate(sequence):
         step(berth)
-        berth.look()
         berth.check([name for name, _ in sequence][: number + 1])
         berth.time.tick += 1
 
@@ -78,7 +78,6 @@ def test_an_answer_to_a_former_credential_does_not_count() -> None:
     berth, former = Berth(), entry()
     berth.change({Fact.KEY})
     berth.gateway.note(former, Proof(refused=Fact.KEY))
-    berth.look()
     berth.check("another key")
     berth.gateway.note(former, Proof(refused=Fact.TOKEN))
     berth.look()

@@ -3,11 +3,16 @@
 The last answer that told something of a fact counts, and nothing else.
 """
 
+import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import product
+from typing import Any, cast
 
+from gateway.budgets.kept_refusals import KeptRefusals
+from gateway.budgets.kept_refusals import _read as read_rows
+from gateway.budgets.usage_file import SCHEMA
 from gateway.entries.entry import Entry
 from gateway.proofs import OF_TELEGRAM, Fact, Proof
 from gateway.sightings import Sightings
@@ -22,6 +27,10 @@ CODES = {
     Fact.PERMISSION: "provider_key", Fact.CREDIT: "provider_credit",
 }  # fmt: skip
 """In the order of importance."""
+
+
+DISK = sqlite3.connect(":memory:", isolation_level=None)
+DISK.executescript(SCHEMA)
 
 
 @dataclass
@@ -48,16 +57,33 @@ class Berth:
     changes: int = 0
 
     def __post_init__(self) -> None:
+        self.has_lost_disk = False
+        DISK.execute("DELETE FROM refusals")
         self.restart()
 
     def restart(self) -> None:
-        self.gateway = Sightings(
-            self.time.now, lambda: self.time.tick, lambda _: None if self.is_void else self.current
-        )
+        """Kills the gateway and starts another one. All it has written is on its disk."""
+        kept = KeptRefusals(cast(Any, None), lambda work: work(DISK))
+        self.gateway = Sightings(self.time.now, lambda: self.time.tick, lambda _: self.present, kept)
+        self.gateway.restore(read_rows(DISK))
+
+    @property
+    def present(self) -> Entry | None:
+        return None if self.is_void else self.current
+
+    def lose_disk(self) -> None:
+        """Only the row knows now what was seen."""
+        self.has_lost_disk = True
+        DISK.execute("DELETE FROM refusals")
+        self.restart()
 
     def call(self, event: "Event") -> None:
         self.gateway.note(self.current, event.proof, is_poll=event.is_poll)
-        self.told |= event.told
+        for fact, is_refused in event.told.items():
+            if is_refused is not None:
+                self.told[fact] = is_refused
+            elif not self.told.get(fact):
+                self.told.pop(fact, None)
 
     def change(self, facts: Iterable[Fact]) -> None:
         """The owner changes the credential that these facts are about."""
@@ -73,6 +99,7 @@ class Berth:
         self.told = {fact: is_refused for fact, is_refused in self.told.items() if (fact in OF_TELEGRAM) != is_token}
 
     def look(self) -> None:
+        """The watcher looks, and the row follows."""
         seen = self.gateway.as_document()["seen"].get("p")
         if seen is not None:
             found = read_sighting(seen)
@@ -81,21 +108,31 @@ class Berth:
 
     def check(self, history: object) -> None:
         code = next((code for fact, code in CODES.items() if self.told.get(fact)), "")
+        if not self.has_lost_disk:
+            assert self.find_code() == code, f"The gateway without the row: {history}"
+        self.look()
         assert self.row.code == code, history
         well = {CODES[fact] for fact, is_refused in self.told.items() if not is_refused}
         for each in set(CODES.values()) - well:
             assert not rules.is_refuted(each, self.row.well), history
         assert len(self.row.well) <= 40
 
+    def find_code(self) -> str:
+        """Returns what the gateway alone knows, without the row."""
+        seen = self.gateway.as_document()["seen"].get("p")
+        facts = (read_sighting(seen).facts if seen else None) or {}
+        return rules.judge(rules.Judgement("", ""), facts, since=0.0).code
+
 
 @dataclass(frozen=True)
 class Event:
-    """A call and its answer. `told` has the facts about which it tells something: whether they are refused."""
+    """A call and its answer. `told` has the facts about which it tells something: whether they are refused. None: they
+    may be, in words that only the agent knows."""
 
     name: str
     proof: Proof
     is_poll: bool
-    told: dict[Fact, bool]
+    told: dict[Fact, bool | None]
 
 
 def events_of(requests: Sequence[Request]) -> list[Event]:
@@ -105,9 +142,11 @@ def events_of(requests: Sequence[Request]) -> list[Event]:
     found: dict[str, Event] = {}
     for request, world in product(requests, worlds):
         status, _, refused = request.answer(world)
-        told = dict.fromkeys(request.needs, False) if status == 200 else {}
+        told: dict[Fact, bool | None] = {fact: False for fact in request.needs if status == 200}
+        if request.has_costs and 400 <= status < 500:
+            told = {Fact.CREDIT: None}
         if refused:
-            told = {request.needs[0]: False} | {refused: True}  # in which order the others are checked is not known
+            told = {request.needs[0]: False, refused: True}  # in which order the others are checked is not known
         proof, is_poll = request.proof(world), request.is_poll and status == 200
         found.setdefault(repr((proof, is_poll, told)), Event(f"{request.name} {status}", proof, is_poll, told))
     return list(found.values())

@@ -79,6 +79,10 @@ class Request:
         return read_provider_proof(self.call, self.kind, describes_key=self.describes_key, status=status, body=body)
 
     @property
+    def has_costs(self) -> bool:
+        return self.call not in (None, Call.LOOK, Call.COUNT)
+
+    @property
     def is_poll(self) -> bool:
         return self.method.lower() == "getupdates"
 

@@ -58,6 +58,11 @@ POLLS_WITHIN = timedelta(seconds=180)
 """How old the last answered poll may be. Telegram holds a poll for 50 seconds."""
 
 
+Facts = Mapping[str, tuple[bool | None, float]]
+"""What the gateway has seen of each fact: whether it is refused, and when that was last seen, in seconds since 1970.
+None: it may be refused now, so that an earlier success no longer counts."""
+
+
 class Judgement(NamedTuple):
     """`code` is the most important trouble, and `well` has the words for all that is known, separated by spaces: as in
     `WORDS` if it is well, and with `!` in front if it is not.
@@ -71,24 +76,31 @@ class Judgement(NamedTuple):
         return _write({word: is_well for word, is_well in _read(self).items() if word not in words})
 
 
-def judge(before: Judgement, facts: Mapping[str, tuple[bool, float]], *, since: float) -> Judgement:
+def judge(before: Judgement, facts: Facts, *, since: float) -> Judgement:
     """Returns what is known now, if `before` was known.
 
-    `facts` has what the gateway has seen since its own start: whether it is refused, and when it last was, or was
-    accepted, in seconds since 1970. What was seen before `since` is ignored, because the agent was another one or had
-    another credential then.
+    What was seen before `since` is ignored, because the agent was another one or had another credential then.
     """
-    news = {_WORD_OF[fact]: not refused for fact, (refused, at) in facts.items() if fact in _WORD_OF and at >= since}
-    return _write({**_read(before), **news})
+    known = _read(before)
+    for fact, (is_refused, at) in facts.items():
+        word = _WORD_OF.get(fact)
+        if word is None or at < since:
+            continue
+        if is_refused is not None:
+            known[word] = not is_refused
+        elif known.get(word):
+            del known[word]
+    return _write(known)
 
 
 def find_facts(
     *, telegram: tuple[int | None, float | None], provider: tuple[int | None, float | None], polled_at: float | None
-) -> dict[str, tuple[bool, float]]:
+) -> dict[str, tuple[bool | None, float]]:
     """Returns the facts for `judge` from what an older gateway says: the last status of each side, its moment, and the
     last poll.
     """
-    facts = {} if polled_at is None else {"token": (False, polled_at), "polling": (False, polled_at)}
+    facts: dict[str, tuple[bool | None, float]] = {}
+    facts |= {} if polled_at is None else {"token": (False, polled_at), "polling": (False, polled_at)}
     for (status, at), told in ((telegram, _TOLD_BY_TELEGRAM), (provider, _TOLD_BY_PROVIDER)):
         if at is not None:
             facts |= {fact: (is_refused, at) for fact, is_refused in told.get(status or 0, {}).items()}

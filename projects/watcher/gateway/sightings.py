@@ -20,6 +20,7 @@ from projects.rules.status.sightings import (
     OK,
     SOURCE_ADDRESS,
     UNRESPONSIVE,
+    Facts,
     Judgement,
     find_facts,
     has_fallen_silent,
@@ -123,7 +124,7 @@ def _find_changes(project: Project, sighting: Sighting, *, is_seen: bool) -> Ite
             yield "first_polled_at", reached_at
 
 
-def _read_facts(sighting: Sighting) -> Mapping[str, tuple[bool, float]]:
+def _read_facts(sighting: Sighting) -> Facts:
     if sighting.facts is not None:
         return sighting.facts
     return find_facts(

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from containers.vocabulary import Health
 from projects.models import Project
 from projects.watcher.gateway.upkeep import look_after_gateway
 from projects.watcher.reconcile.full import reconcile
@@ -30,7 +31,7 @@ Find = Callable[..., tuple[str, str]]
 def find(engine: MemoryEngine, gateway: MemoryGateway, project: Project, time: Clock, api: Any) -> Find:
     """A second passes, the gateway finds out whether these facts are refused, and the watcher looks."""
 
-    def find(**refused: bool) -> tuple[str, str]:
+    def find(**refused: bool | None) -> tuple[str, str]:
         time.now += timedelta(seconds=1)
         if refused:
             gateway.find(str(project.pk), at=time.now.timestamp(), **refused)
@@ -99,6 +100,21 @@ def test_a_start_begins_with_a_clean_slate(
     assert control(project, "restart").json()["status"] == "running"
     assert find() == ("running", "")
     assert find(**{fact: True}) == ("degraded", CODES[fact])
+
+
+def test_an_agent_may_know_a_refusal_that_the_gateway_does_not_understand(
+    engine: MemoryEngine, project: Project, find: Find
+) -> None:
+    """What it reported before a success is refuted, and what it reports after an error in unknown words is not."""
+    engine.set_health(project.container_name, Health.UNHEALTHY)
+    engine.report(project.container_name, "degraded", "provider_credit")
+    assert find() == ("degraded", "provider_credit")
+    assert find(credit=False) == ("running", "")
+    assert find(credit=None) == ("degraded", "provider_credit")
+    engine.report(project.container_name, "degraded", "provider_busy")
+    assert find(credit=False) == ("degraded", "provider_busy")
+    assert find(credit=True) == ("degraded", "provider_credit")
+    assert find(credit=None) == ("degraded", "provider_credit"), "A doubt refutes nothing."
 
 
 def test_a_row_of_the_version_before_is_understood(gateway: MemoryGateway, find: Find) -> None:

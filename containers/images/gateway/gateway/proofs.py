@@ -4,7 +4,7 @@ Most answers prove nothing: an upstream that is busy or broken neither accepts n
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -31,6 +31,8 @@ OF_TELEGRAM = frozenset({Fact.TOKEN, Fact.POLLING})
 class Proof:
     accepted: frozenset[Fact] = frozenset()
     refused: Fact | None = None
+    doubtful: frozenset[Fact] = frozenset()
+    """What may be refused now: an earlier acceptance no longer counts, and an earlier refusal stands."""
 
 
 NOTHING = Proof()
@@ -43,3 +45,13 @@ def read_object(body: bytes) -> Mapping[str, object]:
     except (ValueError, RecursionError):
         return {}
     return document if isinstance(document, dict) else {}
+
+
+def words_of(body: bytes) -> Iterator[str]:
+    """Yields the code, type and message of a provider's error, whatever its format."""
+    answer = read_object(body)
+    error = answer.get("error")
+    for place in (error if isinstance(error, dict) else {}, answer):
+        yield from (each for name in ("code", "type", "message") if isinstance(each := place.get(name), str))
+    if isinstance(error, str):
+        yield error

@@ -1,34 +1,24 @@
 """Records what the gateway itself has seen of each agent, no matter what the agent reports.
 
-In memory only: it is empty after a start. The service keeps what was refused until the gateway has seen the contrary.
+In memory, except for refusals, which stand until the contrary is seen: a later process still knows them.
 """
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
+from gateway.budgets.kept_refusals import KeptRefusals, Row
 from gateway.entries.entry import Entry
 from gateway.proofs import OF_TELEGRAM, Fact, Proof
+from gateway.standings import Shown, Standing, is_refused, show_provider, show_telegram
 
 REPORTED_AFTER = 3.0
 """Seconds before a refusal because of the budget is reported. It is not reported if a call that fits follows in time:
 an assistant asks again at once, with less of the conversation."""
 STEP = 1.0
 """Seconds by which the clock may drift from the monotonic one before it counts as set."""
-
-_TELEGRAM = {Fact.TOKEN: 401, Fact.POLLING: 409}
-_PROVIDER = {Fact.KEY: 401, Fact.PERMISSION: 401, Fact.CREDIT: 402}
-"""The status that stands for a refusal, also if the upstream used another one. The first refusal is reported."""
-
-
-class Standing(NamedTuple):
-    """What an upstream last said about a fact: since when it says so, and when it last did."""
-
-    is_refused: bool
-    since: float
-    at: float
 
 
 @dataclass(slots=True)
@@ -64,6 +54,7 @@ class Sightings:
         now: Callable[[], float],
         tick: Callable[[], float] | None = None,
         find_entry: Callable[[str], Entry | None] | None = None,
+        kept: KeptRefusals | None = None,
     ) -> None:
         """`find_entry` returns a project's present entry. What is seen with the credentials of a former one does not
         count. Without it, the given entry is the present one.
@@ -71,26 +62,47 @@ class Sightings:
         self._now = now
         self._tick = tick or now
         self._find_entry = find_entry
+        self._kept = kept
         self._seen: defaultdict[str, Seen] = defaultdict(Seen)
         self._began = self._tick()
         self._offset = now() - self._began
 
+    def restore(self, refusals: Iterable[Row]) -> None:
+        """Takes over what an earlier process has kept. A moment that lies in the future counts as the present."""
+        for project, fact, at in refusals:
+            if self._find_entry is not None and self._find_entry(project) is None:
+                self._drop(project, {fact})
+                continue
+            tick = self._tick() - max(0.0, self._now() - at)
+            self._seen[project].facts[fact] = Standing(is_refused=True, since=tick, at=tick)
+
     def note(self, entry: Entry, proof: Proof, *, is_poll: bool = False) -> None:
         """Notes what an answer to a call with the entry's credentials proves."""
         current = self._find_entry(entry.project) if self._find_entry else entry
-        if current is None or not (proof.accepted or proof.refused):
+        if current is None:
             return
-        told = [(fact, False) for fact in proof.accepted] + ([(proof.refused, True)] if proof.refused else [])
-        for fact, is_refused in told:
-            if _credential(fact, current) == _credential(fact, entry):
-                self._tell(self._seen[entry.project], fact, is_refused=is_refused)
+        told: dict[Fact, bool | None] = {**dict.fromkeys(proof.accepted, False), **dict.fromkeys(proof.doubtful)}
+        told |= {proof.refused: True} if proof.refused else {}
+        told = {fact: each for fact, each in told.items() if _credential(fact, current) == _credential(fact, entry)}
+        if told:
+            self._tell(entry.project, told)
         if is_poll and current.bot == entry.bot:
             self._seen[entry.project].last_poll = self._tick()
 
-    def _tell(self, seen: Seen, fact: Fact, *, is_refused: bool) -> None:
-        before, at = seen.facts.get(fact), self._tick()
-        since = before.since if before is not None and before.is_refused == is_refused else at
-        seen.facts[fact] = Standing(is_refused, since, at)
+    def _tell(self, project: str, told: dict[Fact, bool | None]) -> None:
+        """Writes only what has changed, and once after each start that nothing is refused."""
+        facts, at = self._seen[project].facts, self._tick()
+        told = {fact: each for fact, each in told.items() if each is not None or not is_refused(facts.get(fact))}
+        same = {fact for fact, each in told.items() if fact in facts and facts[fact].is_refused == each}
+        for fact, each in told.items():
+            facts[fact] = Standing(each, facts[fact].since if fact in same else at, at)
+            if each and fact not in same and self._kept is not None:
+                self._kept.keep(project, fact, self._now())
+        self._drop(project, {fact for fact, each in told.items() if each is False} - same)
+
+    def _drop(self, project: str, facts: set[Fact]) -> None:
+        if facts and self._kept is not None:
+            self._kept.drop(project, facts)
 
     def note_astray(self, project: str, address: str) -> None:
         seen = self._seen[project]
@@ -114,10 +126,11 @@ class Sightings:
     def change_entry(self, old: Entry, new: Entry | None) -> None:
         """Forgets what was seen with credentials that have changed, or everything if the project has no entry."""
         seen = self._seen.get(old.project)
+        changed = {fact for fact in Fact if new is None or _credential(fact, old) != _credential(fact, new)}
+        self._drop(old.project, changed)
         if new is None:
             self._seen.pop(old.project, None)
         elif seen is not None:
-            changed = {fact for fact in Fact if _credential(fact, old) != _credential(fact, new)}
             seen.facts = {fact: standing for fact, standing in seen.facts.items() if fact not in changed}
             seen.last_poll = None if Fact.TOKEN in changed else seen.last_poll
 
@@ -135,8 +148,8 @@ class Sightings:
         is_passing = seen.budget_since is not None and tick - seen.budget_since < REPORTED_AFTER
         return {
             "last_poll": self._moment(seen.last_poll),
-            **self._name("telegram", seen, _TELEGRAM, accepted=Fact.TOKEN),
-            **self._name("provider", seen, _PROVIDER, accepted=Fact.CREDIT),
+            **self._name("telegram", show_telegram(seen.facts)),
+            **self._name("provider", show_provider(seen.facts)),
             "facts": {
                 fact: {"refused": standing.is_refused, "at": self._moment(standing.at)}
                 for fact, standing in seen.facts.items()
@@ -149,10 +162,8 @@ class Sightings:
             "astray": seen.astray,
         }
 
-    def _name(self, whose: str, seen: Seen, statuses: dict[Fact, int], *, accepted: Fact) -> dict[str, Any]:
-        """Describes the first refusal that stands, or else when the upstream last accepted this fact, as 200."""
-        found = _first_refusal(seen, statuses) or _acceptance(seen.facts.get(accepted))
-        status, standing = found or (None, None)
+    def _name(self, whose: str, shown: Shown) -> dict[str, Any]:
+        status, standing = shown
         return {
             f"{whose}_status": status,
             f"{whose}_since": self._moment(standing and standing.since),
@@ -165,12 +176,3 @@ class Sightings:
 
 def _credential(fact: Fact, entry: Entry) -> object:
     return entry.bot if fact in OF_TELEGRAM else entry.provider
-
-
-def _first_refusal(seen: Seen, statuses: dict[Fact, int]) -> tuple[int, Standing] | None:
-    standings = ((status, seen.facts.get(fact)) for fact, status in statuses.items())
-    return next(((status, each) for status, each in standings if each is not None and each.is_refused), None)
-
-
-def _acceptance(standing: Standing | None) -> tuple[int, Standing] | None:
-    return None if standing is None or standing.is_refused else (200, standing)

@@ -1,4 +1,4 @@
-"""Writes the file of reservations and usage in one thread. A result arrives when the data is on disk.
+"""Writes the file of reservations, usage and refusals in one thread. A result arrives when the data is on disk.
 
 Changes that wait at the same time share one transaction, and so one wait for the disk. Reads have their own, so that
 they work while writes fail.

@@ -16,6 +16,7 @@ from gateway.budgets.advance import Advances
 from gateway.budgets.budget_refusals import refusal_to_extend
 from gateway.budgets.changes import Counts, Extend, Insert, Reservation, Settle, settle
 from gateway.budgets.disk import Disk
+from gateway.budgets.kept_refusals import KeptRefusals
 from gateway.budgets.message_counter import MessageCounter
 from gateway.budgets.model_names import ModelNames
 from gateway.budgets.prices import ceiling_for, final_cost, max_price_for, price_for_length, settle_price
@@ -48,6 +49,7 @@ class Ledger:
         self._advances = Advances(disk, self._totals, self._waiting.wake)
         self.stores = Stores(disk, self._totals, self._names, self._sizes, now, has_entries=has_entries)
         self.messages = MessageCounter(self._write, now)
+        self.refusals = KeptRefusals(disk, self._write)
 
     async def open(self) -> None:
         """Counts the calls that were in flight when the previous process ended.

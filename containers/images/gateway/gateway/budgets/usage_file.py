@@ -1,4 +1,4 @@
-"""The SQLite file of reservations and usage: how it is opened, and set aside if it is damaged."""
+"""The SQLite file of reservations, usage and refusals: how it is opened, and set aside if it is damaged."""
 
 import logging
 import sqlite3
@@ -9,7 +9,7 @@ from typing import Any
 
 from gateway.budgets.tasks import Work
 
-_SCHEMA = """
+SCHEMA = """
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS openings (before INTEGER NOT NULL, first INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS reservations (
@@ -29,6 +29,9 @@ CREATE TABLE IF NOT EXISTS usage (
 CREATE TABLE IF NOT EXISTS sizes (
     project TEXT NOT NULL, hour INTEGER NOT NULL, tokens INTEGER NOT NULL, money INTEGER NOT NULL,
     PRIMARY KEY (project, hour)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS refusals (
+    project TEXT NOT NULL, fact TEXT NOT NULL, at REAL NOT NULL, PRIMARY KEY (project, fact)
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS usage_by_seq ON usage (seq);
 """
@@ -123,7 +126,7 @@ def open_checked(file: Path, *, is_checked: bool) -> sqlite3.Connection:
     try:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")  # a commit survives a power failure
-        connection.executescript(_SCHEMA)
+        connection.executescript(SCHEMA)
         if not is_checked and connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
             raise sqlite3.DatabaseError("quick_check")
     except sqlite3.Error:

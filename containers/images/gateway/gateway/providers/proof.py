@@ -3,10 +3,8 @@
 Only calls that cost something prove that the account can pay. The list of models is often there without any key.
 """
 
-from collections.abc import Iterator
-
 from gateway.entries.entry import Kind
-from gateway.proofs import NOTHING, Fact, Proof, read_object
+from gateway.proofs import NOTHING, Fact, Proof, words_of
 from gateway.rules.paths import Call
 
 _ANSWERED = Proof(frozenset({Fact.KEY, Fact.PERMISSION, Fact.CREDIT}))
@@ -14,6 +12,8 @@ _PAID = Proof(frozenset({Fact.KEY, Fact.CREDIT}))
 _KNOWN = Proof(frozenset({Fact.KEY}))
 _UNKNOWN = Proof(refused=Fact.KEY)
 _UNPAID = Proof(frozenset({Fact.KEY}), Fact.CREDIT)
+_DOUBTFUL = Proof(doubtful=frozenset({Fact.CREDIT}))
+"""An error that may be about credit in words that are not known here. The agent may know them."""
 _NOT_PERMITTED = Proof(frozenset({Fact.KEY}), Fact.PERMISSION)
 
 _FREE = frozenset({Call.LOOK, Call.COUNT})
@@ -28,15 +28,18 @@ _SCOPE_WORDS = ("insufficient permissions", "missing scopes")
 
 def read_proof(call: Call, kind: Kind, *, describes_key: bool, status: int, body: bytes = b"") -> Proof:
     """`describes_key`: the call asks about the key itself. `body` is an error's body."""
-    if 200 <= status < 300:
-        if call not in _FREE:
-            return _ANSWERED if call in _OF_MODELS else _PAID
+    if 200 <= status < 300 and call in _FREE:
         return _KNOWN if _needs_key(kind, describes_key=describes_key) else NOTHING
-    words = [each.lower() for each in _words(body)] if status < 500 else []
-    if status == 402 or (status >= 400 and _is_about_credit(words)):
+    if 200 <= status < 300:
+        return _ANSWERED if call in _OF_MODELS else _PAID
+    return _read_error(call, status, [each.lower() for each in words_of(body)]) if 400 <= status < 500 else NOTHING
+
+
+def _read_error(call: Call, status: int, words: list[str]) -> Proof:
+    if status == 402 or any(each in _CREDIT_CODES or each.startswith(_CREDIT_WORDS) for each in words):
         return _UNPAID
     if status != 401:
-        return NOTHING
+        return NOTHING if call in _FREE else _DOUBTFUL
     if any(sign in each for each in words for sign in _SCOPE_WORDS):
         return _NOT_PERMITTED if call in _OF_MODELS else NOTHING
     return _UNKNOWN
@@ -45,17 +48,3 @@ def read_proof(call: Call, kind: Kind, *, describes_key: bool, status: int, body
 def _needs_key(kind: Kind, *, describes_key: bool) -> bool:
     """Whether this provider answers a free call only with a valid key. Nothing is known about compatible servers."""
     return kind in (Kind.OPENAI, Kind.ANTHROPIC) or (kind is Kind.OPENROUTER and describes_key)
-
-
-def _is_about_credit(words: list[str]) -> bool:
-    return any(each in _CREDIT_CODES or each.startswith(_CREDIT_WORDS) for each in words)
-
-
-def _words(body: bytes) -> Iterator[str]:
-    """Yields the code, type and message of an error in the format of any provider."""
-    answer = read_object(body)
-    error = answer.get("error")
-    for place in (error if isinstance(error, dict) else {}, answer):
-        yield from (each for name in ("code", "type", "message") if isinstance(each := place.get(name), str))
-    if isinstance(error, str):
-        yield error

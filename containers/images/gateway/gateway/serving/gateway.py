@@ -86,7 +86,7 @@ async def _started(
 ) -> AsyncIterator[int]:  # fmt: skip
     lookups = Lookups()
     async with open_client() as client, open_client(PublicResolver(lookups.resolve)) as public_client:
-        sightings, polls, loop = Sightings(now, tick, table.find_project), Polls(), asyncio.get_running_loop()
+        sightings, polls, loop = await _open_sightings(table, ledger, now), Polls(), asyncio.get_running_loop()
         rates = Rates(loop.time)
         telegram = TelegramCalls(client, polls, sightings, ledger, rates)
         providers = ProviderCalls(client, ledger, sightings, rates)
@@ -109,6 +109,12 @@ async def _started(
             yield port
             gate.close()
             await providers.bring_to_end(within=config.last_answers)
+
+
+async def _open_sightings(table: Table, ledger: Ledger, now: Callable[[], float]) -> Sightings:
+    sightings = Sightings(now, tick, table.find_project, ledger.refusals)
+    sightings.restore(await ledger.refusals.read())
+    return sightings
 
 
 @asynccontextmanager

@@ -1,0 +1,61 @@
+"""Keeps on the disk what Telegram and the provider refuse, so that a gateway that is killed or updated still knows it.
+
+One row for each refusal that stands. Moments are of the wall clock, because no other one outlasts the machine.
+"""
+
+import sqlite3
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+
+from gateway.budgets.disk import Disk
+from gateway.budgets.disk_errors import DiskError
+from gateway.budgets.tasks import Work
+from gateway.proofs import Fact
+
+Row = tuple[str, Fact, float]
+"""A project, what is refused, and since when."""
+
+
+class KeptRefusals:
+    def __init__(self, disk: Disk, write: Callable[[Work], None]) -> None:
+        """`write` submits a work until the disk accepts it, perhaps after a later one."""
+        self._disk = disk
+        self._write = write
+        self._standing: dict[tuple[str, Fact], float] = {}
+
+    async def read(self) -> list[Row]:
+        """Returns what an earlier process has kept; nothing if the disk cannot be read. The service knows most too."""
+        with suppress(DiskError):
+            kept: list[Row] = await self._disk.run(_read, is_read=True)
+            return kept
+        return []
+
+    def keep(self, project: str, fact: Fact, at: float) -> None:
+        self._standing[project, fact] = at
+        self._write(self._writing(project, [fact]))
+
+    def drop(self, project: str, facts: Iterable[Fact]) -> None:
+        dropped = list(facts)
+        for fact in dropped:
+            self._standing.pop((project, fact), None)
+        self._write(self._writing(project, dropped))
+
+    def _writing(self, project: str, facts: Iterable[Fact]) -> Work:
+        """Writes what stands when it runs, because works may change places."""
+
+        def work(connection: sqlite3.Connection) -> None:
+            for fact in facts:
+                at = self._standing.get((project, fact))
+                if at is None:
+                    connection.execute("DELETE FROM refusals WHERE project = ? AND fact = ?", (project, fact))
+                else:
+                    connection.execute("INSERT OR REPLACE INTO refusals VALUES (?, ?, ?)", (project, fact, at))
+
+        return work
+
+
+def _read(connection: sqlite3.Connection) -> list[Row]:
+    """Returns the rows that this version understands."""
+    rows = connection.execute("SELECT project, fact, at FROM refusals").fetchall()
+    known = frozenset(map(str, Fact))
+    return [(project, Fact(fact), at) for project, fact, at in rows if fact in known]
