@@ -9,6 +9,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from accounts import clock
 from containers.errors import EngineUnavailableError
 from containers.gateway.transport import NOT_THERE
 from projects.models import Gateway, Project
@@ -17,6 +18,8 @@ from projects.services.gateway.provisioning import describe_trouble
 from projects.watcher.gateway.node_polling import look_at_all
 from projects.watcher.gateway.upkeep import look_after_gateway
 from tests.fakes.engine import MemoryEngine
+from tests.fakes.gateway import MemoryGateway
+from tests.fakes.memory_gateway import MemoryTransport
 
 pytestmark = pytest.mark.django_db
 
@@ -41,6 +44,18 @@ def test_silent_gateways_are_asked_once_and_side_by_side(engine: MemoryEngine, p
     silent = Silent(together=4)
     _, nodes, _, _ = look_at_all({"a": engine.gateway(), **{f"s{number}": silent for number in range(8)}})
     assert (len(nodes), silent.asked) == (8, 8)
+
+
+@pytest.mark.parametrize("ahead", [-3600.0, 3600.0])
+def test_of_two_nodes_the_later_sighting_counts_whatever_their_clocks(project: Project, ahead: float) -> None:
+    key, now = str(project.pk), clock.now().timestamp()
+    former, present = MemoryGateway(), MemoryGateway()
+    former.clock, present.clock = lambda: now + ahead, lambda: now
+    former.see(key, telegram_status=401, telegram_at=now + ahead - 20)
+    present.see(key, last_poll=now - 10)
+    sightings = look_at_all({"a": MemoryTransport(former.answer), "b": MemoryTransport(present.answer)}).sightings
+    assert sightings[key].telegram_status is None
+    assert sightings[key].last_poll == now - 10
 
 
 def test_rows_in_force_are_read_once_for_all_nodes(engine: MemoryEngine, project: Project) -> None:
