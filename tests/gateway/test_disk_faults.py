@@ -19,7 +19,7 @@ from tests.gateway.disk_faults import CODES, DAMAGE, STATEMENTS, Faults, Service
 from tests.gateway.test_ledger import Clock, run
 from tests.waiting import wait_until
 
-pytestmark = [pytest.mark.one_database, pytest.mark.sampled(2)]
+pytestmark = [pytest.mark.one_database, pytest.mark.sampled(8)]
 
 NOW = Clock(2026, 11, 22)
 BUDGET = 8_000
