@@ -137,7 +137,7 @@ def test_a_full_disk_changes_no_entry(table: Table, tmp_path: Path, monkeypatch:
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space"):
         apply(table, 2, void=(PROJECT,))
-    assert table.versions() == {PROJECT: {"version": 1, "void": False}}
+    assert table.versions() == {PROJECT: {"version": 1, "void": False}}, "So it is sent again."
     assert [(file.name, file.read_bytes()) for file in tmp_path.iterdir()] == [(f"{PROJECT}.entry", before)]
 
 

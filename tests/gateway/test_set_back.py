@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from gateway.budgets import stores
 from gateway.budgets.ledger import Ledger
 from gateway.periods import Period, name_of
 from gateway.rules.refusals import RefusedError, Why
@@ -14,7 +15,7 @@ from tests.fakes.telegram import FakeTelegram
 from tests.gateway.conftest import new_agent
 from tests.gateway.disk_faults import Service
 from tests.gateway.process import Gateway
-from tests.gateway.test_damaged_files import LIMIT, NOW, entry, spend, spend_all
+from tests.gateway.test_damaged_files import LIMIT, NOW, entry, overwrite, spend, spend_all
 from tests.gateway.test_ledger import run
 
 pytestmark = pytest.mark.one_database
@@ -61,6 +62,33 @@ def test_a_file_that_was_set_back_is_another_store(tmp_path: Path, before: int, 
     assert LIMIT - real - (before if since else 0) <= left <= LIMIT - real
     assert service.sum("p", "output") == real + left or service.sum("p", "estimated")
     assert service.sum("p", "output") >= real + left
+
+
+def test_the_doubt_ends_when_all_entries_are_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    service = Service()
+    monkeypatch.setattr(stores, "SETTLED_AFTER", 0.0)
+
+    async def lose(ledger: Ledger) -> None:
+        await spend(ledger, 10, entry())
+        await service.read(ledger)
+
+    async def look(ledger: Ledger) -> None:
+        ledger.stores.note_untold(0)
+        assert ledger.stores.awaits_word(entry()), "The service does not know this store yet."
+        await service.read(ledger)
+        await ledger.read_since(service.seq, service.store)
+        ledger.stores.note_untold(1)
+        assert ledger.stores.awaits_word(entry())
+        ledger.stores.note_untold(0)
+        assert not ledger.stores.awaits_word(entry())
+
+    async def look_again(ledger: Ledger) -> None:
+        assert not ledger.stores.awaits_word(entry())
+
+    run(tmp_path, NOW, lose)
+    overwrite(tmp_path / "usage.sqlite3")
+    run(tmp_path, NOW, look)
+    run(tmp_path, NOW, look_again)
 
 
 def test_nothing_is_doubted_after_ordinary_restarts(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ SOME_SILENT = (
     "The gateways of some nodes do not answer, so agents there reach nobody: {count} ({nodes}). docs/swarm.md says "
     "what to look at."
 )
-DISK_FAILS = "The gateway is at work, but not all of it:"
+DISK_FAILS = "The gateway is at work, but its disk fails."
 """The beginning of a warning that continues with what a gateway says about its disk."""
 REFUSES_SOME = "The gateway refuses what it is told about some agents, and goes by what it knew before:"
 """The beginning of a warning that names the projects."""

@@ -119,8 +119,8 @@ def _look(before: Remembered | None) -> str:
 
 def _describe_disks(troubles: Mapping[str, str]) -> str:
     """Returns a warning with what the first gateway says, and the nodes of all that have trouble."""
-    nodes = ", ".join(node for node in sorted(troubles) if node)
-    return f"{DISK_FAILS}{f' ({nodes[:80]})' if nodes else ''} {troubles[min(troubles)]}"
+    nodes = ", ".join(node for node in sorted(troubles) if node)[:80]
+    return f"{DISK_FAILS} {f'Nodes: {nodes}. ' if nodes else ''}{troubles[min(troubles)]}"
 
 
 def _retire() -> str:

@@ -44,7 +44,8 @@ class Totals:
 
     def undo_begin(self) -> None:
         """Undoes the last `begin_store`, because there is no other store after all."""
-        self.stores[:], known = self._earlier.pop()
+        former, known = self._earlier.pop()
+        self.stores[:0] = former
         for (project, name), (tokens, money) in known.items():
             total = self._totals[project].setdefault(name, Total())
             total.tokens += tokens

@@ -3,8 +3,9 @@
 import json
 import logging
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
@@ -14,6 +15,8 @@ from gateway.entries.record import Record, read_record
 
 ENDING = ".entry"
 UNFINISHED = ".new"
+TOMBSTONES_KEPT = 30 * 24 * 3600.0
+"""Seconds. If a clock is wrong and one is deleted early, a late message is undone by the next look of the service."""
 
 logger = logging.getLogger(__name__)
 
@@ -32,18 +35,26 @@ def read_keys(file: Path) -> MultiFernet:
 class Store:
     """Only one process may use a folder at a time. All methods block until the disk is done."""
 
-    def __init__(self, folder: Path, keys: MultiFernet) -> None:
+    def __init__(self, folder: Path, keys: MultiFernet, now: Callable[[], float] = time.time) -> None:
+        self._now = now
         self._folder = folder
         self._keys = keys
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def load(self) -> Iterator[Record]:
-        """Yields all readable records. The control side sends the others again, because `versions` lacks them."""
+        """Yields all readable records. The control side sends the others again, because `versions` lacks them.
+
+        Deletes old tombstones: no message from before them can be on its way any more.
+        """
         for file in sorted(self._folder.iterdir()):
             if file.suffix == UNFINISHED:
                 file.unlink()
             elif file.suffix == ENDING and (record := self._read(file)):
-                yield record
+                if record.entry is None and self._is_old(file):
+                    with suppress(OSError):
+                        file.unlink()
+                else:
+                    yield record
 
     def save(self, records: list[Record]) -> None:
         """On return each record is on the disk. After a failure each file is either the old one or the new one."""
@@ -52,6 +63,12 @@ class Store:
             _replace(self._folder / f"{record.project}{ENDING}", self._keys.encrypt(text))
         with _opened(self._folder) as folder:
             os.fsync(folder)
+
+    def _is_old(self, file: Path) -> bool:
+        try:
+            return self._now() - file.stat().st_mtime > TOMBSTONES_KEPT
+        except OSError:
+            return False
 
     def _read(self, file: Path) -> Record | None:
         try:

@@ -1,7 +1,6 @@
 """Keeps the records in memory, where they are found by a virtual credential. Changes are written to the store first."""
 
 import asyncio
-from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +8,7 @@ from typing import Any
 from gateway.entries.bindings import Bindings
 from gateway.entries.entry import Entry
 from gateway.entries.fields import EntryError
+from gateway.entries.index import Index
 from gateway.entries.leases import Lease, Leases, tick
 from gateway.entries.record import Record, follow
 from gateway.entries.store import Store
@@ -33,12 +33,9 @@ class Table:
         self._changed: Changed | None = None
         self._one_at_a_time = asyncio.Lock()
         self._records = {record.project: record for record in store.load()}
-        self._valid: dict[str, Entry] = {}
-        self._void: set[str] = set()
-        self._returning: set[str] = set()
-        self._at: dict[str, Entry] = {}
-        self._addresses: set[str] = set()
-        self._index()
+        self._index = Index(self._records.values())
+        self._barred: set[str] = set()
+        """Projects whose tombstone could not be written. They are void until the process ends or an entry is newer."""
 
     @property
     def has_records(self) -> bool:
@@ -53,7 +50,7 @@ class Table:
 
     def find(self, virtual: str) -> Entry | None:
         """Returns the entry to which the credential with this digest belongs."""
-        return self._valid.get(virtual)
+        return self._index.find(virtual)
 
     def find_project(self, project: str) -> Entry | None:
         """Returns the project's entry, also if it needs a lease and has none."""
@@ -70,21 +67,21 @@ class Table:
 
     def find_address(self, address: str) -> Entry | None:
         """Returns the entry of the only project whose agent has this fixed address."""
-        return self._at.get(address)
+        return self._index.find_address(address)
 
     def has_address(self, address: str) -> bool:
         """Whether one agent, or several, have this address."""
-        return address in self._addresses
+        return self._index.has_address(address)
 
     def is_void(self, virtual: str) -> bool:
         """Whether the credential was valid once and no longer is."""
-        return virtual in self._void
+        return self._index.is_void(virtual)
 
     def may_return(self, virtual: str) -> bool:
         """Whether the credential may be void on this node only. A leased project gets a tombstone also when its agent
         leaves a node, and a node that has missed later messages keeps that tombstone.
         """
-        return virtual in self._returning
+        return self._index.may_return(virtual)
 
     def versions(
         self, among: Collection[str] | None = None, awaits_word: Callable[[Entry], bool] = lambda _: False
@@ -108,7 +105,7 @@ class Table:
 
     def _grant(self, project: str, version: int, lease: Lease) -> bool:
         record = self._records.get(project)
-        if record is None or record.entry is None or record.version != version:
+        if record is None or record.entry is None or record.version != version or project in self._barred:
             return False
         return self.leases.grant(project, lease)
 
@@ -119,28 +116,55 @@ class Table:
         the tombstone wins, no matter which came first. So if the control side sends a tombstone and gets its version
         back, the project is void.
 
-        On return the changes are on the disk and in force. Raises EntryError, and then nothing has changed; OSError.
+        On return the changes are on the disk and in force. Raises EntryError, and then nothing has changed; OSError,
+        and then projects that should be void are, but only for this process.
         """
         async with self._one_at_a_time:
             wanted = {change.project: change for change in changes}
             newer = self._newer(wanted.values(), version)
             if newer:
-                await asyncio.to_thread(self._store.save, list(newer.values()))
+                try:
+                    await asyncio.to_thread(self._store.save, list(newer.values()))
+                except OSError:
+                    await self._bar([project for project, record in newer.items() if record.entry is None])
+                    raise
             before = {project: self._records.get(project) for project in newer}
-            self._records.update(newer)
-            self._index()
             for project, record in newer.items():
-                if record.entry is None:
-                    self.leases.drop(project)
-                    self.bindings.forget(project)
+                self._replace(before[project], record)
             if lease is not None:
                 self.renew(dict.fromkeys(wanted, version), lease)
-            for project, record in newer.items():
-                old = before[project]
-                if self._changed is not None and old is not None and old.entry is not None:
-                    new = record.entry
-                    await self._changed(old.entry, new if new is not None and self.counts(new) else None)
-            return {project: record.version for project, record in self._records.items() if project in wanted}
+            for project, changed in newer.items():
+                old, new = before[project], changed.entry
+                await self._report(old, new if new is not None and self.counts(new) else None)
+            return {project: held.version for project in wanted if (held := self._records.get(project))}
+
+    def _replace(self, old: Record | None, new: Record) -> None:
+        if old is not None:
+            self._index.remove(old)
+        self._index.add(new)
+        self._records[new.project] = new
+        self._barred.discard(new.project)
+        if new.entry is None:
+            self.leases.drop(new.project)
+            self.bindings.forget(new.project)
+
+    async def _bar(self, projects: Iterable[str]) -> None:
+        """Ends what the entries of these projects allow, although their tombstones are not on the disk. The control
+        side goes on to send them, because `versions` does not change.
+        """
+        known = [self._records.get(project) for project in projects if project not in self._barred]
+        barred = [record for record in known if record is not None and record.entry is not None]
+        for record in barred:
+            self._index.bar(record)
+            self._barred.add(record.project)
+            self.leases.drop(record.project)
+            self.bindings.forget(record.project)
+        for record in barred:
+            await self._report(record, None)
+
+    async def _report(self, old: Record | None, new: Entry | None) -> None:
+        if self._changed is not None and old is not None and old.entry is not None:
+            await self._changed(old.entry, new)
 
     def _newer(self, changes: Iterable[Change], version: int) -> dict[str, Record]:
         newer: dict[str, Record] = {}
@@ -151,33 +175,8 @@ class Table:
                 raise EntryError("An entry and its message name different projects.")
             if before is None or before.version < version or _is_end(before, after):
                 newer[change.project] = after
-        self._refuse_shared({**self._records, **newer})
+        self._index.refuse_shared(newer)
         return newer
-
-    @staticmethod
-    def _refuse_shared(records: dict[str, Record]) -> None:
-        seen: set[str] = set()
-        for record in records.values():
-            for virtual in record.virtual:
-                if virtual in seen:
-                    raise EntryError("Two projects, or two services of one, have the same virtual credential.")
-                seen.add(virtual)
-
-    def _index(self) -> None:
-        self._valid = {
-            virtual: record.entry
-            for record in self._records.values()
-            if record.entry is not None
-            for virtual in record.virtual
-        }
-        self._void = {virtual for record in self._records.values() for virtual in record.void} - self._valid.keys()
-        ended = [record for record in self._records.values() if record.entry is None and record.leased]
-        self._returning = {virtual for record in ended for virtual in record.void} & self._void
-        entries = [record.entry for record in self._records.values() if record.entry is not None]
-        shared = Counter(entry.address for entry in entries)
-        kept = [entry for entry in entries if entry.address and not entry.assigned]
-        self._at = {entry.address: entry for entry in kept if entry.address and shared[entry.address] == 1}
-        self._addresses = {address for address in shared if address}
 
 
 def _is_end(before: Record, after: Record) -> bool:
