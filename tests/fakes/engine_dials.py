@@ -118,6 +118,8 @@ class EngineDials(ContainerStore):
             container = self.containers[name]
             container.state, container.exit_code, container.oom_killed = ContainerState.RUNNING, None, False
             container.started_at = datetime.now(UTC)
+            container.report, container.has_reported = None, False
+            container.health = Health.STARTING if container.health is not Health.NONE else Health.NONE
             self._emit(container, "start")
 
     def pause(self, name: str) -> None:

@@ -73,13 +73,23 @@ class Observed(models.Model):
                 values[field] = unknown if value is None else value
         if same and self.oom_killed and seen.finished_at is not None and seen.finished_at == self.finished_at:
             values["oom_killed"] = True  # only the event said so, not the engine's record
-        return values | self._reported_values(seen, same=same)
+        return values | self._reported_values(seen)
 
-    @staticmethod
-    def _reported_values(seen: Observation, *, same: bool) -> dict[str, Any]:
+    def _reported_values(self, seen: Observation) -> dict[str, Any]:
         if seen.report is not None:
             paired = {} if seen.report.paired is None else {"agent_paired": seen.report.paired}
             return {"agent_state": seen.report.state[:20], "agent_code": seen.report.code[:40], **paired}
         if seen.health == Health.HEALTHY:  # by the agent contract, only a running agent is healthy
             return {"agent_state": "running", "agent_code": ""}
-        return {} if same else {"agent_state": "", "agent_code": ""}
+        return {} if self._is_of_known_run(seen) else {"agent_state": "", "agent_code": ""}
+
+    def _is_of_known_run(self, seen: Observation) -> bool:
+        """Returns whether the row's last report is of the run that was seen. A restart keeps the container.
+
+        Of a run that has ended, a Swarm knows no start, only an earlier moment.
+        """
+        if seen.container_id != self.container_id:
+            return False
+        if seen.started_at is None or seen.started_at == self.started_at:
+            return True
+        return not seen.is_up and self.started_at is not None and seen.started_at < self.started_at

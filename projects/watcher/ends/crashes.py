@@ -44,6 +44,8 @@ def _columns(at: datetime, exit_code: int | None, *, oom_killed: bool, code: str
 def _read_code(project: Project, end: End) -> str:
     """Returns the code of that run's last report. Its lines are still in the log, before those of the present run."""
     since = end.began_at - BEFORE_START if end.began_at else project.started_at
+    if since is not None and since > end.at:
+        since = None  # the row has the next run already
     with suppress(EngineError), get_engine().read_deadline():
         lines = list(get_engine().logs(project.container_key, tail=LINES, since=since))
         of_that_run = [line for line in lines if _is_by(line, end.at)]

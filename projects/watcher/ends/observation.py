@@ -1,5 +1,6 @@
 """Records observations of the engine in the rows, and counts crashes."""
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -31,19 +32,20 @@ def record_observation(
 ) -> bool:
     """Writes an observation made at `at`. For a crash, also writes its count, its end, the last log lines and an event.
 
-    Writes nothing and returns False if the row is newer, if an operation has begun since it was read, or if the event
-    for an end that a restart by the engine has hidden is about to come.
+    Writes nothing and returns False if the row is newer or if an operation has begun since it was read. Writes the new
+    run without the crash and returns False if the event for an end that a restart by the engine has hidden is about to
+    come: the next observation counts it.
     """
     now = clock.now()
     if project.observed_at is not None and at <= project.observed_at and not project.has_future_moments(now):
         return False
-    crashes = _count_crashes_between(project, seen)
+    crashes, is_whole = _count_crashes_between(project, seen), True
     values = _failure_that_is_over(project, seen)
     if crashes and seen is not None:
-        end = describe_end(project, seen, find_end, at=at)
-        if end is None:
-            return False
-        values |= _crash_values(project, crashes, at=at) | end
+        if end := describe_end(project, seen, find_end, at=at):
+            values |= _crash_values(project, crashes, at=at) | end
+        else:
+            crashes, is_whole, seen = 0, False, replace(seen, restart_count=None)
     rows = Project.objects.filter(
         pk=project.pk, observed_at=project.observed_at, generation=project.generation, operation=""
     )
@@ -60,7 +62,7 @@ def record_observation(
                 project.ended_exit_code, agent_code=project.ended_code, oom_killed=project.ended_oom_killed
             )
             project.event(SYSTEM, "crash", code).save()
-    return True
+    return is_whole
 
 
 def _failure_that_is_over(project: Project, seen: Observation | None) -> dict[str, Any]:
