@@ -29,7 +29,8 @@ class ProjectImageViewSet(OwnProjectsViewSet):
     )
     def update_image(self, request: AuthenticatedRequest, id: str) -> HttpResponse:
         """Update the agent to the newest image of its type. The agent's memory is copied first. If the new image does
-        not become ready in time, the old one runs again with the copy, and an event says why.
+        not become ready in time, the old one runs again with the copy, and an event says why. While an update is under
+        way, this is a 409.
         """
         project = self.get_object()
         refresh([project])

@@ -2,11 +2,12 @@
 
 from typing import Any
 
+from django.db import transaction
 from django.db.models import Case, F, Q, Value, When
 
 from containers.errors import EngineError, ImageMissingError
 from containers.get_engine import get_engine
-from projects.errors import ImagePinnedError, ProjectSuspendedError
+from projects.errors import ImagePinnedError, OperationInProgressError, ProjectSuspendedError
 from projects.models import Actor, AgentType, Project
 from projects.rules.status.control import Verdict, judge_action
 from projects.rules.status.image_update import Step
@@ -16,19 +17,27 @@ from projects.services.operations import NO_FAILURES, command_deadline, operatio
 NEW_IMAGE = "new image"
 """The action of the events."""
 
+UNDER_WAY = "“{}” is being updated. Its events say what comes of it; ask for another update after that."
+NOT_UNDONE = "The last update of “{}” could not be undone. Start the agent to try that again."
+
+AGAIN_AFTER = 5
+"""Seconds after which to ask again while an update is under way."""
+
 PINNED = "The staff have decided that “{}” keeps its image. Ask them."
 
 
 def request_update(*, project: Project, actor: Actor) -> bool:
     """Records that the watcher should give the agent the newest image of its type. Returns whether it is needed.
 
-    A stopped agent gets it when it is started. Raises `ImagePinnedError`, `ProjectSuspendedError`,
-    `OperationInProgressError`, `ProjectGoneError` and `EngineError`.
+    A stopped agent gets it when it is started. Repeated before the update has begun, it chooses the newest image again.
+    Raises `ImagePinnedError`, `ProjectSuspendedError`, `OperationInProgressError`, also while an update is under way,
+    `ProjectGoneError` and `EngineError`.
     """
     try:
         is_wanted = _request(project, actor)
-    except Exception:
-        project.event(actor, NEW_IMAGE, "failed").save()
+    except Exception as error:
+        detail = str(error) if isinstance(error, OperationInProgressError) else ""
+        project.event(actor, NEW_IMAGE, "failed", detail=detail).save()
         raise
     if not is_wanted:
         project.event(actor, NEW_IMAGE, "nothing to do").save()
@@ -37,35 +46,29 @@ def request_update(*, project: Project, actor: Actor) -> bool:
 
 def _request(project: Project, actor: Actor) -> bool:
     _check_may_update(project)
-    if project.update_step in {Step.DROP, Step.STUCK}:
-        raise operation_in_progress(project)  # the copy of the last update still exists
-    if project.update_step not in {Step.NONE, Step.COPY}:
-        return True
     newest = find_newest(project)
-    if project.update_step == Step.COPY:
-        _renew(project, newest)
-        return True
-    if newest == project.image_id:
+    if project.update_step == Step.NONE and newest == project.image_id:
         return False
     values: dict[str, Any] = {"update_step": Step.COPY, "next_image_id": newest}
     if project.desired == Desired.RUNNING:
         values |= NO_FAILURES  # the new image may remove their cause
     rows = Project.objects.filter(
-        pk=project.pk, operation="", generation=project.generation, update_step="", keeps_image=False
-    )
-    if not rows.update(**values):
-        project.refresh_from_db()
+        pk=project.pk,
+        operation="",
+        generation=project.generation,
+        update_step=project.update_step,
+        keeps_image=False,
+        suspended_at=None,
+    ).exclude(desired=Desired.DELETED)
+    with transaction.atomic():
+        is_written = rows.update(**values)
+        if is_written:
+            project.event(actor, NEW_IMAGE, "recorded").save()
+    project.refresh_from_db()
+    if not is_written:
+        _check_may_update(project)
         raise operation_in_progress(project)
-    project.refresh_from_db()
-    project.event(actor, NEW_IMAGE, "recorded").save()
     return True
-
-
-def _renew(project: Project, newest: str) -> None:
-    """Makes an update that has not begun use the present newest image. An update that has begun continues."""
-    rows = Project.objects.filter(pk=project.pk, operation="", update_step=Step.COPY)
-    rows.update(next_image_id=newest)
-    project.refresh_from_db()
 
 
 def _check_may_update(project: Project) -> None:
@@ -77,6 +80,9 @@ def _check_may_update(project: Project) -> None:
         raise ProjectSuspendedError(f"“{project.name}” is suspended. Ask the staff to lift the suspension.")
     if verdict is Verdict.CONFLICT:
         raise operation_in_progress(project)
+    if project.update_step not in {Step.NONE, Step.COPY}:
+        sentence = NOT_UNDONE if project.update_step == Step.STUCK else UNDER_WAY
+        raise OperationInProgressError(sentence.format(project.name), retry_after=AGAIN_AFTER)
 
 
 def find_newest(project: Project) -> str:

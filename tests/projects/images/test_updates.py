@@ -151,9 +151,9 @@ def test_a_deletion_in_between_removes_the_copy_too(api: APIClient, engine: Memo
     assert engine.volumes == set()
 
 
-def test_a_second_click_changes_nothing(api: APIClient, engine: MemoryEngine, outdated: Project) -> None:
+def test_a_second_click_is_only_recorded(api: APIClient, engine: MemoryEngine, outdated: Project) -> None:
     assert [api.post(f"{path_of(outdated)}/update").status_code for _ in range(2)] == [202, 202]
-    assert told(outdated) == ["recorded"]
+    assert told(outdated) == ["recorded", "recorded"]
 
 
 def test_obstacles_to_an_update_are_explained(
