@@ -1,9 +1,10 @@
 """Limits the requests of a user per minute, counted for all processes together, and adds headers with the state.
 
 Each request needs a permit. Permits come from a count that all processes share. Adding to it is a write, which a read
-should not cost, so a process takes permits for reads in batches and grants them from memory. It never grants more than
-it has taken, and all processes together never take more than the limit. Permits left over at the end of the minute are
-lost: at most one batch for each process.
+should not cost, so permits for reads are taken in batches and granted from memory, which the processes of a web server
+share. They never grant more than they have taken, and all together never take more than the limit. A single web server
+grants the whole limit. With several on different machines, each may keep a part of a batch to the end of the minute,
+unless Redis counts.
 """
 
 import logging
@@ -19,6 +20,7 @@ from django.http import HttpRequest, HttpResponse
 
 from accounts.models import User
 from accounts.throttling import counters
+from accounts.throttling.shared_permits import SharedPermits
 
 logger = logging.getLogger(__name__)
 
@@ -43,7 +45,7 @@ class RateLimitState:
 
 @dataclass(slots=True)
 class _Permits:
-    """The permits of one user, scope and window: `available` in this process, `remaining` in the shared count.
+    """What this process knows about one user, scope and window: how many permits are left.
 
     The lock is held while the shared count is asked, so that threads of one user do not take a batch each. None of them
     waits for a database connection meanwhile, because each still has the one that authenticated the user.
@@ -51,17 +53,17 @@ class _Permits:
 
     window: int
     remaining: int
-    available: int = 0
     lock: Lock = field(default_factory=Lock)
 
 
 class RateLimiter:
-    """Grants the requests that this process answers."""
+    """Grants the requests that this process answers. `shared` are the permits that it shares with others."""
 
-    def __init__(self) -> None:
+    def __init__(self, shared: SharedPermits | None = None) -> None:
         self._window = 0
         self._permits: dict[tuple[str, str], _Permits] = {}
         self._lock = Lock()
+        self._shared = shared or SharedPermits()
 
     def acquire(self, *, subject: str, scope: str, limit: int) -> RateLimitState:
         """Uses up one of the subject's requests of this minute, if one is left.
@@ -70,13 +72,27 @@ class RateLimiter:
         """
         permits = self._find(subject, scope, limit)
         with _holding(permits.lock):
-            if not permits.available and permits.remaining:
-                permits.available, permits.remaining = _take(subject, scope, permits.window, limit)
-            allowed = permits.available > 0
-            if allowed:
-                permits.available -= 1
-            remaining = permits.available + permits.remaining
+            in_batches = scope == "reads"
+            stock = self._shared.take(subject, permits.window) if in_batches else None
+            if stock is not None:
+                allowed, remaining = True, sum(stock)
+            elif permits.remaining:
+                allowed, remaining = self._ask(subject, scope, limit, permits, in_batches=in_batches)
+            else:
+                allowed, remaining = False, 0
         return RateLimitState(allowed, scope, limit, remaining, counters.seconds_until_end(permits.window, PERIOD))
+
+    def _ask(self, subject: str, scope: str, limit: int, permits: _Permits, *, in_batches: bool) -> tuple[bool, int]:
+        """Asks the shared count. Returns whether there was a permit, and how many are left.
+
+        The last permits come one by one, so that nobody is refused while another process is about to add a batch.
+        """
+        stock = self._shared.open(subject, permits.window, limit=limit) if in_batches else None
+        sizes = (BATCH, 1) if stock is not None and stock.remaining >= 2 * BATCH else (1,)
+        taken, permits.remaining = _take(subject, scope, permits.window, limit, sizes)
+        if stock is not None and taken:
+            stock = self._shared.add(subject, permits.window, more=taken - 1, remaining=permits.remaining)
+        return taken > 0, permits.remaining + (stock.available if stock else 0)
 
     def _find(self, subject: str, scope: str, limit: int) -> _Permits:
         with self._lock:
@@ -100,7 +116,7 @@ class _CountLostError(Exception):
     """Redis has lost the count just made, or the counter is not a number."""
 
 
-def _take(subject: str, scope: str, window: int, limit: int) -> tuple[int, int]:
+def _take(subject: str, scope: str, window: int, limit: int, sizes: tuple[int, ...]) -> tuple[int, int]:
     """Takes permits from the shared count. Returns how many it got, and how many remain for all processes."""
     if settings.BERTH_COUNT_IN_CACHE:
         from redis.exceptions import RedisError  # noqa: PLC0415 - a tenth of the start-up time, only paid with Redis
@@ -109,7 +125,7 @@ def _take(subject: str, scope: str, window: int, limit: int) -> tuple[int, int]:
             return _take_from_cache(subject, scope, window, limit)
         except (RedisError, _CountLostError):
             logger.warning("Redis does not answer; requests are counted in the database.")
-    return _take_from_database(subject, scope, window, limit)
+    return _take_from_database(subject, scope, window, limit, sizes)
 
 
 def _take_from_cache(subject: str, scope: str, window: int, limit: int) -> tuple[int, int]:
@@ -125,8 +141,7 @@ def _take_from_cache(subject: str, scope: str, window: int, limit: int) -> tuple
     return int(count <= limit), max(0, limit - count)
 
 
-def _take_from_database(subject: str, scope: str, window: int, limit: int) -> tuple[int, int]:
-    sizes = (BATCH, 1) if scope == "reads" else (1,)
+def _take_from_database(subject: str, scope: str, window: int, limit: int, sizes: tuple[int, ...]) -> tuple[int, int]:
     taken = (
         size
         for size in sizes
