@@ -5,6 +5,7 @@ Only there can a test say what names lead to. With real names and a real engine:
 
 import base64
 import contextlib
+import re
 import socket
 import threading
 from collections.abc import Iterator
@@ -77,6 +78,17 @@ def test_other_hosts_and_private_addresses_are_refused_without_a_connection(
     assert running.status(f"missing.example.org:{echo.port}") == 502
     for text in (f"{FAR}:{echo.port}", "/", "*", "http://echo.example.org/", f"[::1]:{echo.port}"):
         assert running.status(text) in {400, 403}, text
+    assert echo.connections == 0
+
+
+def test_an_agent_without_allowed_hosts_is_told_so_in_words(running: Running, host: str, echo: EchoServer) -> None:
+    running.tell("alice", ALICE)
+    for target in (host, "example.org:443", "api.telegram.org:443"):
+        with running.open(target) as connection:
+            head = read_head(connection)
+            assert head.startswith(b"HTTP/1.1 403 ")
+            length = int(re.findall(rb"(?i)content-length: (\d+)", head)[0])
+            assert b"This agent may not reach that host." in read_exactly(connection, length)
     assert echo.connections == 0
 
 
