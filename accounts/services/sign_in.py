@@ -2,9 +2,11 @@
 
 import logging
 
+from django.contrib.auth import logout
 from django.contrib.auth.hashers import make_password
 from django.db import transaction
 from django.db.models import F
+from django.http import HttpRequest
 from django.utils import timezone
 from django.views.decorators.debug import sensitive_variables
 
@@ -15,6 +17,7 @@ from accounts.errors import InvalidCredentialsError, SecondFactorRequiredError, 
 from accounts.http import Credential
 from accounts.models import OpenSession, User
 from accounts.services.open_sessions import note_api_session
+from accounts.services.page_tokens import end_page_tokens
 from accounts.services.second_factor import check_second_factor, has_second_factor
 from accounts.services.still_signed_in import SignedInBy, lock_if_still_signed_in
 from accounts.throttling.login_attempts import account_digest, check_limit, reset_attempts
@@ -74,6 +77,18 @@ def log_out(*, user: User, credential: Credential) -> None:
             revoke_session(jti=credential.jti, expires_at=credential.expires_at)
             OpenSession.objects.filter(token=credential.jti).delete()
         audit.record("signed_out", user=user.pk, of="api")
+
+
+def sign_out(*, request: HttpRequest) -> None:
+    """Ends the session of a page of the dashboard or the admin, and with it the page tokens.
+
+    The session ends first, because an open one could be given new tokens.
+    """
+    user = request.user
+    logout(request)
+    if isinstance(user, User):
+        end_page_tokens(user=user)
+        audit.record("signed_out", user=user.pk, of="dashboard")
 
 
 def sign_out_everywhere(*, user: User) -> None:

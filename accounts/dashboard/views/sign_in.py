@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_POST
 
 from accounts import audit, clock
 from accounts.dashboard.decorators import for_signed_in, settings_form
@@ -21,11 +22,9 @@ from accounts.dashboard.session import pending_sign_in, unsent_forms
 from accounts.dashboard.session.keep_session import keep_session
 from accounts.dashboard.views.settings_page import show_settings_page
 from accounts.http import SignedInRequest, client_address, client_program
-from accounts.models import User
 from accounts.services.open_sessions import note_dashboard_session
-from accounts.services.page_tokens import end_page_tokens
 from accounts.services.second_factor import has_second_factor
-from accounts.services.sign_in import sign_out_everywhere
+from accounts.services.sign_in import sign_out, sign_out_everywhere
 
 
 class SignInView(auth_views.LoginView):
@@ -118,15 +117,10 @@ class SignInCodeView(SignInView):
         return "recovery" in self.request.GET
 
 
-class SignOutView(auth_views.LogoutView):
-    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Ends the session before its page tokens, because an open session could be given new ones."""
-        user = request.user
-        response = super().post(request, *args, **kwargs)
-        if isinstance(user, User):
-            end_page_tokens(user=user)
-            audit.record("signed_out", user=user.pk, of="dashboard")
-        return response
+@require_POST
+def sign_out_here(request: HttpRequest) -> HttpResponse:
+    sign_out(request=request)
+    return redirect("accounts:sign-in")
 
 
 @for_signed_in
