@@ -13,7 +13,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_http_methods
 
 from accounts.admin.kept import describe_kept_account
 from accounts.admin.keys import ApiKeyAdmin
@@ -138,7 +138,7 @@ class UserAdmin(ReadableByStaff, PeopleAdmin, admin.ModelAdmin):  # type: ignore
         return self._show_link(request, obj)
 
     def get_urls(self) -> list[URLPattern]:
-        link = self.admin_site.admin_view(require_POST(self.set_password_link))
+        link = self.admin_site.admin_view(require_http_methods(["GET", "HEAD", "POST"])(self.set_password_link))
         reset_page = self.admin_site.admin_view(self.reset_second_factor)
         return [
             path("<uuid:user_id>/set-password-link/", link, name="accounts_user_link"),
@@ -147,7 +147,10 @@ class UserAdmin(ReadableByStaff, PeopleAdmin, admin.ModelAdmin):  # type: ignore
         ]
 
     def set_password_link(self, request: HttpRequest, user_id: str) -> HttpResponse:
+        """Makes the link and shows it. A GET, as after signing in again, redirects to the user."""
         user = self._changeable(request, user_id)
+        if request.method != "POST":
+            return redirect("admin:accounts_user_change", user.pk)
         if user.is_active:
             self.log_change(request, user, "Made a set-password link.")
         return self._show_link(request, user)

@@ -8,9 +8,10 @@ from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db.models import Count, JSONField, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_http_methods
 
 from accounts.admin_site.permissions import EditableByAdmins
 from projects.admin.schema import SchemaEditorMixin
@@ -101,16 +102,21 @@ class AgentTypeAdmin(SchemaEditorMixin, CatalogueAdmin):
     }
 
     def get_urls(self) -> list[URLPattern]:
-        view = self.admin_site.admin_view(require_POST(self.trial_view))
+        view = self.admin_site.admin_view(require_http_methods(["GET", "HEAD", "POST"])(self.trial_view))
         return [path("<slug:slug>/trial/", view, name="projects_agenttype_trial"), *super().get_urls()]
 
     def trial_view(self, request: HttpRequest, slug: str) -> HttpResponse:
-        """Tries the type's image under the same conditions as agents, and shows the result. Leaves nothing behind."""
+        """Tries the type's image under the same conditions as agents, and shows the result. Leaves nothing behind.
+
+        A GET, as after signing in again, redirects to the type.
+        """
         agent_type: AgentType | None = self.get_object(request, slug)
         if agent_type is None:
             raise Http404("There is no such type.")
         if not self.has_change_permission(request, agent_type):
             raise PermissionDenied
+        if request.method != "POST":
+            return redirect("admin:projects_agenttype_change", slug)
         context = {
             **self.admin_site.each_context(request),
             **try_in_request(agent_type),

@@ -20,6 +20,7 @@ from accounts.dashboard.forms.account import ChangePasswordForm, SignInForm
 from accounts.dashboard.forms.second_factor import RecoveryCodeForm, SignInCodeForm
 from accounts.dashboard.session import pending_sign_in, unsent_forms
 from accounts.dashboard.session.keep_session import keep_session
+from accounts.dashboard.session.next_page import can_follow
 from accounts.dashboard.views.settings_page import show_settings_page
 from accounts.http import SignedInRequest, client_address, client_program
 from accounts.services.open_sessions import note_dashboard_session
@@ -41,6 +42,10 @@ class SignInView(auth_views.LoginView):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         return super().get_context_data(**kwargs, has_unsent_form=self._has_unsent_form)
+
+    def get_redirect_url(self) -> str:  # type: ignore[override]  # Django's own has no parameter either
+        target: str = super().get_redirect_url()
+        return target if can_follow(target) else ""
 
     def get_success_url(self) -> str:
         return super().get_success_url().removesuffix(unsent_forms.MARK)

@@ -89,7 +89,10 @@ def test_staff_get_no_link_for_staff_and_admins(client: Client, sam: User, ada: 
 def test_a_link_requires_a_post(client: Client, sam: User, newcomer: User) -> None:
     client.force_login(sam)
 
-    assert client.get(f"/admin/accounts/user/{newcomer.pk}/set-password-link/").status_code == 405
+    row = f"/admin/accounts/user/{newcomer.pk}"
+    assert client.get(f"{row}/set-password-link/")["Location"] == f"{row}/change/"
+    assert client.put(f"{row}/set-password-link/").status_code == 405
+    assert "set-password/" not in client.get(f"{row}/set-password-link/", follow=True).content.decode()
 
 
 def test_there_is_no_link_for_an_inactive_user(sam: User, newcomer: User) -> None:
