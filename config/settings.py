@@ -243,6 +243,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "config.http.page_middleware.ForAll",
+    "config.http.methods.MethodMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "config.http.request_bodies.BodyLimitMiddleware",
 ]
