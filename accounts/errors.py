@@ -132,6 +132,10 @@ class UnknownSessionError(AccountError):
 
 
 class OutboxFullError(AccountError):
+    """No mail can be queued. `retry_after` is in seconds."""
+
+    retry_after = 60
+
     def __init__(self) -> None:
         super().__init__("Too many mails are waiting for the mail server. Try again later, or tell the staff.")
 

@@ -6,6 +6,7 @@ written, and a lease with more than its full time left counts as over.
 """
 
 from datetime import datetime, timedelta
+from math import ceil
 
 from django.db.models import Q
 
@@ -28,6 +29,11 @@ def is_recent(moment: datetime | None, *, within: timedelta, now: datetime, ahea
 def lasts(until: datetime | None, *, at_most: timedelta, now: datetime) -> bool:
     """Returns whether a lease of at most `at_most` is still held. False if `until` is None."""
     return until is not None and now < until <= now + at_most + CLOCKS_DIFFER
+
+
+def seconds_to_wait(left: timedelta) -> int:
+    """Returns whole seconds, at least 1, for `Retry-After`: a client that waits exactly that long is let in."""
+    return max(1, ceil(left.total_seconds()))
 
 
 def future(field: str, *, now: datetime, ahead: timedelta = CLOCKS_DIFFER) -> Q:

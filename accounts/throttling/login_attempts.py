@@ -22,7 +22,7 @@ from accounts.emails import normalise_email
 from accounts.errors import TooManyAttemptsError
 from accounts.http import client_network
 from accounts.models import LoginCounter, User
-from accounts.moments import LIMITS_DIFFER, not_recent, recent
+from accounts.moments import LIMITS_DIFFER, not_recent, recent, seconds_to_wait
 from accounts.throttling import counters
 from accounts.throttling.known_networks import is_known_network
 
@@ -112,8 +112,7 @@ def _consume_attempt(account: str, client: str) -> None:
             return
         last = counter.filter(attempts__gte=LIMIT).values_list("last_attempt_at", flat=True).first()
         if last is not None:
-            left = min(last + WINDOW - now, WINDOW)
-            raise TooManyAttemptsError(max(1, round(left.total_seconds())))
+            raise TooManyAttemptsError(seconds_to_wait(min(last + WINDOW - now, WINDOW)))
     raise TooManyAttemptsError(1)
 
 

@@ -53,7 +53,7 @@ TABLE: Mapping[type[Exception], Row] = {
     accounts.KeyLimitReachedError: Row(403, "key_limit_reached"),
     accounts.UnknownKeyError: Row(404, "not_found"),
     accounts.MaintenanceError: Row(503, "maintenance"),
-    accounts.OutboxFullError: Row(429, "throttled", retry_after=60),
+    accounts.OutboxFullError: Row(429, "throttled"),
     accounts.CodedBodyError: Row(415, "unsupported_media_type"),
     # projects
     projects.InvalidFieldError: Row(400, "invalid"),

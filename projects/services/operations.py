@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import Any
 
 from accounts import clock
+from accounts.moments import seconds_to_wait
 from containers.errors import EngineError, ImageMissingError, NameTakenError, NoRoomError
 from containers.get_engine import get_engine
 from projects.credentials.encryption import SecretUnreadableError
@@ -148,8 +149,7 @@ def operation_lost(project: Project) -> OperationLostError:
 
 def operation_in_progress(project: Project) -> OperationInProgressError:
     deadline = project.operation_deadline or clock.now()
-    left = int((deadline - clock.now()).total_seconds())
     return OperationInProgressError(
         f"Another command is being carried out on “{project.name}”. Try again in a few seconds.",
-        retry_after=min(max(left, 1), 5),
+        retry_after=min(seconds_to_wait(deadline - clock.now()), 5),
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from gateway.config import SHARE
-from gateway.entries.entry import Bot, Entry
+from gateway.entries.entry import Bot, Entry, Limits
 from gateway.pipes.agent_connection import SECONDS_PER_REQUEST
 from gateway.pipes.guard import GuardedServer
 from gateway.rules.cpu_share import BURST as BURST_OF_SHARE
@@ -164,3 +164,26 @@ def test_answers_above_the_rate_of_a_project_arrive_in_larger_pieces() -> None:
     assert rates.pay(bob, 100) == 0
     with rates.count(alice):
         pass  # only its answers wait: its next call is not refused
+
+
+@pytest.mark.parametrize("part", [0.0, 0.2, 0.499, 0.5, 0.501, 0.999])
+def test_an_agent_that_waits_as_long_as_told_is_let_in(part: float) -> None:
+    """Wherever in a second it was refused."""
+    now = Now()
+    rates, entry = Rates(now), Entry("alice", limits=Limits(requests=3))
+    for _ in range(3):
+        with rates.count(entry):
+            now.seconds += 0.1
+    now.seconds += 5 + part
+    with pytest.raises(RefusedError) as refused:
+        rates.count(entry).__enter__()
+    assert refused.value.retry_after is not None
+    now.seconds += refused.value.retry_after
+    with rates.count(entry):
+        pass
+    rates._reading.take(entry.project, 5 * READING_SHARE + (1 + part) * READING_SHARE)
+    with pytest.raises(RefusedError) as refused:
+        rates.check_share(entry)
+    assert refused.value.retry_after is not None
+    now.seconds += refused.value.retry_after
+    rates.check_share(entry)

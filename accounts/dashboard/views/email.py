@@ -4,6 +4,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.template.loader import render_to_string
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 
@@ -29,7 +30,8 @@ def change_email(request: SignedInRequest) -> HttpResponse:
         ask_for_email(user=request.user, session=request.session, email=email)
     except (TooManyLinksError, OutboxFullError) as error:
         form.add_error(None, str(error))
-        return render(request, page, {"form": form}, status=429)
+        headers = {"Retry-After": str(error.retry_after)}
+        return HttpResponse(render_to_string(page, {"form": form}, request), status=429, headers=headers)
     messages.success(request, f"A link is on its way to {email}. Open it here, within a day, to confirm the address.")
     return redirect("accounts:settings")
 

@@ -47,7 +47,7 @@ def act_on_each(
                 break
             state = count_again(meta, user=user, scope="commands")
             if state is not None and not state.allowed:
-                wait = max(1, int(state.reset))
+                wait = state.reset
                 break
         results.append(act(each))
     return Bulk(results, chosen[len(results) :], wait)

@@ -46,7 +46,7 @@ class Rates:
         if self._open[entry.project] >= entry.limits.parallel:
             raise RefusedError(Why.RATE, "This agent has too many calls in progress.", retry_after=1)
         if len(times) >= entry.limits.requests:
-            wait = max(1, round(times[0] + MINUTE - now)) if times else 60
+            wait = max(1, math.ceil(times[0] + MINUTE - now)) if times else 60
             raise RefusedError(Why.RATE, "This agent makes too many calls per minute.", retry_after=wait)
         times.append(now)
         self._open[entry.project] += 1
