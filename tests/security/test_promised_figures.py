@@ -17,7 +17,7 @@ from containers.docker_api import client as engine_client
 from containers.docker_api import logs as engine_logs
 from containers.firewall import connection_limits, query_limits
 from containers.hardening import confinement, limits
-from projects.dashboard.views import account as account_views
+from projects.dashboard import downloads
 from projects.rules.disk import BYTES_PER_FILE, WARN_AT
 from projects.services import bulkheads as places
 from projects.services import operations
@@ -53,7 +53,7 @@ SENTENCES = [
     f"for {settings.EMAIL_TIMEOUT} seconds each time and for {WORDS[TRIED_FOR.days]} days in all",
     f"one that takes longer than {operations.ANSWER_WITHIN:.0f} seconds, is answered 202",
     f"Reads need no place: their questions to the engine have {WORDS[int(engine_client.READ_DEADLINE)]} seconds",
-    f"An export has {account_views.WITHIN / MINUTE:.0f} minutes",
+    f"An export has {downloads.WITHIN / MINUTE:.0f} minutes",
     f"makes no room for more in {connections.ROOM_WITHIN:.0f} seconds",
     f"a page that took {WORDS[int(still_signed_in.ASK_AGAIN_AFTER)]} seconds or more to create, is withheld",
     (

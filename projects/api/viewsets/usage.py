@@ -14,10 +14,13 @@ from projects.api.parameters import choice, moment, refuse_parameter
 from projects.api.serializers.budget import UsageLineSerializer
 from projects.api.streams.logs import AnyAccept
 from projects.api.viewsets.own_projects import OwnProjectsViewSet
+from projects.services.reports.csv_files import CONTENT_TYPE
 from projects.services.reports.usage import LONGEST, MOST_LINES, list_usage, write_csv
 
 SINCE = moment("since", description="From the hour or day on that contains this time. The default is 30 days ago.")
-UNTIL = moment("until", description="Only hours or days that begin before this. The default is now.")
+UNTIL = moment(
+    "until", description="Only hours or days that begin before this, each of them whole. The default is now."
+)
 BY = choice("by", "day", "hour", description="UTC days.")
 USUAL = timedelta(days=30)
 """The span if a request names no beginning."""
@@ -48,9 +51,7 @@ class ProjectUsageView(OwnProjectsViewSet):
             refuse_parameter("since", "This is more than one answer holds. Ask for a shorter time.")
         if self.values[FORMAT] == "csv":
             name = f'attachment; filename="usage-{project.pk}.csv"'
-            return HttpResponse(
-                write_csv(lines), content_type="text/csv; charset=utf-8", headers={"Content-Disposition": name}
-            )
+            return HttpResponse(write_csv(lines), content_type=CONTENT_TYPE, headers={"Content-Disposition": name})
         return Response(UsageLineSerializer(lines, many=True).data)
 
 

@@ -1,6 +1,5 @@
 """The log of an agent for its page: followed live, and as a file."""
 
-import time
 from functools import partial
 from uuid import UUID
 
@@ -9,48 +8,18 @@ from django.http import Http404, HttpResponse, HttpResponseBase
 from django.views.decorators.http import require_safe
 from rest_framework.exceptions import AuthenticationFailed
 
-from accounts.dashboard.session.still_signed_in import is_still_in
-from accounts.errors import InvalidTokenError
 from accounts.http import SignedInRequest
-from accounts.services import still_signed_in
 from containers.agent_reports import parse_time
 from containers.errors import EngineError
 from projects.api.streams.logs import EventStream, send_stream
-from projects.api.streams.revalidation import check_project_of
 from projects.credentials.encryption import SecretUnreadableError
+from projects.dashboard.downloads import SessionRevalidation
 from projects.dashboard.own_projects import find_project, read_run_number, redirects_once_gone
 from projects.dashboard.refusals import status_of
 from projects.errors import ProjectError, UnknownRunError
-from projects.models import Project
 from projects.services.reports.log_events import MOST_LINES, encode_line, skip_known
 from projects.services.reports.logs import read_logs
 from projects.services.reports.runs import current_number, read_run
-
-
-class SessionRevalidation:
-    """What a stream checks while it runs: that the session is still valid and the project still its owner's."""
-
-    def __init__(self, request: SignedInRequest) -> None:
-        self._request = request
-        self._user = request.user
-        self._put_off()
-
-    @property
-    def is_due(self) -> bool:
-        return time.monotonic() >= self._again_at
-
-    def check_token(self) -> None:
-        """Raises `AuthenticationFailed` if the session has ended or has another user now."""
-        self._put_off()
-        if not is_still_in(self._request, self._user):
-            raise AuthenticationFailed(str(InvalidTokenError()), code="invalid_token")
-
-    def check_project(self, project: Project) -> None:
-        """Raises `ProjectGoneError` or `ProjectSuspendedError` if the stream must end."""
-        check_project_of(self._user, project)
-
-    def _put_off(self) -> None:
-        self._again_at = time.monotonic() + still_signed_in.ASK_AGAIN_AFTER
 
 
 @login_required

@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.models import OutgoingMail, User
 from accounts.services import still_signed_in
-from projects.dashboard.views import account as account_views
+from projects.dashboard import downloads
 from projects.models import AlertChannel, AlertDelivery, Event, LongRequest, Project, Sample
 from projects.services.account.export import FEW, MOST, NOT_EXPORTED, PIECE, TABLES, columns_of, write_export
 from tests import canaries
@@ -136,7 +136,7 @@ def test_settings_may_hold_any_json(alice: User) -> None:
 def test_a_failing_export_breaks_off_before_its_end(alice: User, monkeypatch: pytest.MonkeyPatch, why: str) -> None:
     monkeypatch.setattr(still_signed_in, "ASK_AGAIN_AFTER", 0.0)
     if why == "too slow":
-        monkeypatch.setattr(account_views, "WITHIN", 0.0)
+        monkeypatch.setattr(downloads, "WITHIN", 0.0)
     browser = browser_of(alice)
     answer: Any = browser.post("/settings/export")
     assert answer.has_own_thread

@@ -29,7 +29,7 @@ def test_events_can_be_filtered_by_action(dashboard: Client, project: Project) -
 
 
 def read_csv(answer: Any) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(answer.content.decode())))
+    return list(csv.DictReader(io.StringIO(b"".join(answer.streaming_content).decode())))
 
 
 def test_events_come_as_a_file_in_which_staff_stay_staff_and_nothing_is_a_formula(

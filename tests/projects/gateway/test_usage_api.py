@@ -120,6 +120,41 @@ def test_the_csv_opens_in_a_spreadsheet_without_formulas(ask: Any, used: Any) ->
     assert rows[-1] == ["2026-11-22T12:00:00Z", "gpt", "0", "0", "0", "0", "0", "0", "0", "1.50"]
 
 
+@pytest.mark.parametrize("since", ["00:00:00", "09:00:00", "11:59:59.999", "12:00:00"])
+@pytest.mark.parametrize("until", ["12:00:01", "12:30:00", "18:00:00", "23:59:59.999"])
+@pytest.mark.parametrize("kind", ["json", "csv"])
+def test_a_day_is_whole_however_little_of_it_is_asked_for(
+    ask: Any, used: Any, since: str, until: str, kind: str
+) -> None:
+    """What a part of a day has used must not look like the usage of the day."""
+    for ago in (13, 12, 6, 1, 0, -3, -11, -12):
+        used(ago, requests=1, input=10)
+    answer = ask(f"?by=day&format={kind}&since=2026-11-22T{since}Z&until=2026-11-22T{until}Z")
+    if kind == "csv":
+        [line] = csv.DictReader(io.StringIO(answer.content.decode()))
+    else:
+        [line] = answer.json()
+    assert line["at"] == "2026-11-22T00:00:00Z"
+    assert (int(line["requests"]), int(line["input_tokens"])) == (6, 60)
+
+
+@pytest.mark.parametrize("until", ["2026-11-23T00:00:00Z", "2026-11-22T00:00:00.001Z", "9999-12-31T23:59:59Z"])
+def test_days_add_up_to_their_hours(ask: Any, used: Any, until: str) -> None:
+    for ago in range(-13, 40):
+        used(ago, requests=1 + ago % 5, model=f"model {ago % 3}")
+    span = f"since=2026-11-21T07:00:00Z&until={until}"
+    if until.startswith("9999"):
+        assert [error["field"] for error in ask(f"?{span}").json()["errors"]] == ["since"]
+        span = f"since=9999-12-31T07:00:00Z&until={until}"
+        assert ask(f"?by=day&{span}").json() == []
+        return
+    days = ask(f"?by=day&{span}").json()
+    whole = "since=2026-11-21T00:00:00Z&until=2026-11-23T00:00:00Z"
+    hours = ask(f"?by=hour&{whole}").json()
+    assert {line["at"][:10] for line in days} == {"2026-11-21", "2026-11-22"}
+    assert sum(line["requests"] for line in days) == sum(line["requests"] for line in hours)
+
+
 def test_more_than_an_answer_holds_is_refused(ask: Any, used: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "MOST_LINES", 2)
     monkeypatch.setattr("projects.api.viewsets.usage.MOST_LINES", 2)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -19,6 +20,10 @@ from tests.projects.gateway.entries import entry_of
 
 pytestmark = pytest.mark.django_db
 NO_LIMIT = {"day_tokens": None, "month_tokens": None, "day_money": None, "month_money": None}
+
+
+def read_all(answer: Any) -> str:
+    return b"".join(answer.streaming_content).decode()
 
 
 @pytest.fixture
@@ -74,7 +79,7 @@ def test_the_usage_page_shows_a_reached_budget(owner: Client, used: Project) -> 
 def test_the_file_is_a_csv(owner: Client, used: Project) -> None:
     answer = owner.get(f"/projects/{used.pk}/usage.csv")
     assert answer["Content-Type"].startswith("text/csv")
-    assert answer.content.decode().count("\r\n") == 2
+    assert read_all(answer).count("\r\n") == 2
 
 
 def test_a_stranger_finds_nothing(used: Project, bob: User) -> None:
