@@ -31,7 +31,7 @@ class RestoreOptions:
 class Plan:
     """What a restore will do. `held` describes what the current database will lose. `is_done`: nothing is left to do.
 
-    `has_begun`: an earlier run did not finish.
+    `has_begun`: an earlier run did not finish. `flawed` has the agents whose memory cannot be restored, and why.
     """
 
     manifest: Manifest
@@ -39,6 +39,7 @@ class Plan:
     marker: Marker
     held: str = ""
     closed: int = 0
+    flawed: dict[str, str] = field(default_factory=dict)
     is_done: bool = False
     has_begun: bool = False
 
@@ -62,7 +63,7 @@ def make_plan(options: RestoreOptions, reader: ArchiveReader, manifest: Manifest
     check_nothing_runs()
     plan.closed = check_contents(reader, manifest, keys=encryption_keys(keys))
     if options.with_memory:
-        check_memories(reader, manifest)
+        plan.flawed = check_memories(reader, manifest)
     return plan
 
 

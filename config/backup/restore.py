@@ -128,9 +128,8 @@ class Restore:
         forget_installation_id()
         if self._options.with_memory:
             self._has_changed_anything = True
-            restore_memories(
-                self._reader, self.plan.manifest, done=self.plan.marker.memory, note=self._note_memory, report=report
-            )
+            done = {*self.plan.marker.memory, *self.plan.flawed}
+            restore_memories(self._reader, self.plan.manifest, done=done, note=self._note_memory, report=report)
 
     def _fill_table(self, table: Table, model: type[models.Model], report: Report) -> None:
         rows = parse_rows(model, self._reader.content(table.member).lines())

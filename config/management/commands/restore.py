@@ -55,6 +55,9 @@ class Command(BaseCommand):
             self.stdout.write(
                 self.style.WARNING(f"The keys do not decrypt {plan.closed} credentials. Enter those again.")
             )
+        for key, flaw in plan.flawed.items():
+            what = f"The memory of {key} will NOT be restored: {flaw}. What its agent has here, if anything, stays."
+            self.stdout.write(self.style.WARNING(what))
         lines = [
             f"The database, which contains {plan.held}, will be replaced."
             if plan.held

@@ -1,6 +1,6 @@
 """Reads agents' memories from the engine and writes them back, for backups."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -61,7 +61,7 @@ def most_in_archive(project: Project) -> int:
     return MARGIN + 2 * max(project.plan.disk, project.disk_used or 0)
 
 
-def read_memory(memory: KeptMemory) -> Iterator[bytes]:
+def read_memory(memory: KeptMemory) -> Generator[bytes]:
     """Yields a tar archive of the volume in pieces; nothing if the volume is gone. Raises `EngineError`.
 
     If the agent is returning from a new image, it reads the copy, which will replace the volume.
@@ -69,7 +69,7 @@ def read_memory(memory: KeptMemory) -> Iterator[bytes]:
     project_id = as_uuid(memory.key)
     rows = Project.objects.filter(update_step__in=[Step.BACK, Step.STUCK])
     is_going_back = project_id is not None and rows.filter(pk=project_id).exists()
-    return get_engine().read_state(memory.key, image=memory.image, of_copy=is_going_back)
+    yield from get_engine().read_state(memory.key, image=memory.image, of_copy=is_going_back)
 
 
 def write_memory(memory: KeptMemory, pieces: Iterable[bytes]) -> None:
