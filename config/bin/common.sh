@@ -4,7 +4,8 @@
 UV_VERSION=0.13.8
 # Compiled once, when installed: every command here starts in half the time.
 export UV_COMPILE_BYTECODE=1 UV_PYTHON_DOWNLOADS=never UV_NO_PROGRESS=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PYTHONUNBUFFERED=1
-unset VIRTUAL_ENV
+# What this shell sets for other Python programs would keep ours from finding its modules.
+unset VIRTUAL_ENV PYTHONHOME PYTHONPATH PYTHONSAFEPATH
 
 trap 'exit 130' INT TERM
 
@@ -70,7 +71,8 @@ own_settings=var/berth.env
 
 # parse_settings reads settings as systemd does: it prints NAME=VALUE for each, without quotation marks.
 parse_settings() {
-    sed -nE '
+    # The last line may lack its end.
+    { cat && echo; } | LC_ALL=C sed -nE '
         s/^[[:space:]]*([A-Z_][A-Z0-9_]*)[[:space:]]*=[[:space:]]*(.*[^[:space:]])?[[:space:]]*$/\1=\2/; t found; d
         : found
         s/^([^=]*)="(.*)"$/\1=\2/; t escapes
@@ -83,14 +85,73 @@ parse_settings() {
     '
 }
 
+# find_unreadable prints the number of the first line that parse_settings would leave out or misread, if any.
+find_unreadable() {
+    LC_ALL=C sed -nE '
+        /^[[:space:]]*([#;]|$)/d
+        /^[[:space:]]*[A-Z_][A-Z0-9_]*[[:space:]]*=[[:space:]]*(([^"'\''\]|\\.)([^\]|\\.)*)?$/d
+        /^[[:space:]]*[A-Z_][A-Z0-9_]*[[:space:]]*=[[:space:]]*("([^"\]|\\.)*"|'\''[^'\'']*'\'')[[:space:]]*$/d
+        =; q
+    '
+}
+
+# require_own_settings ends a command whose settings cannot be read. It shows no line, because it may have a secret.
+require_own_settings() {
+    local number
+    [[ -e $own_settings ]] || return 0
+    [[ -f $own_settings && -r $own_settings ]] || fail "$own_settings cannot be read. Run this as its owner."
+    number=$(find_unreadable <"$own_settings")
+    [[ -z $number ]] ||
+        fail "Line $number of $own_settings cannot be read. Write NAME=value there, with the name in capital letters, or put # in front."
+}
+
 # export_own_settings exports this checkout's settings, except those that this shell has already.
 export_own_settings() {
     local line
     [[ -e $own_settings ]] || return 0
-    [[ -r $own_settings ]] || fail "$own_settings cannot be read. Run this as its owner."
+    require_own_settings
     while IFS= read -r line; do
         [[ -v ${line%%=*} ]] || export "${line?}"
     done < <(parse_settings <"$own_settings" | tac) # of equal names the last line counts
+}
+
+# read_variable NAME prints a variable as Berth reads it: its value, or the contents of the file that NAME_FILE names, in
+# each case without surrounding spaces.
+read_variable() {
+    local value=${!1:-} file=$1_FILE
+    file=${!file:-}
+    [[ -z $value || -z $file ]] || fail "$1 and $1_FILE are both set. Keep one of them."
+    if [[ -n $file ]]; then
+        [[ -f $file && -r $file ]] || fail "$1_FILE names a file that cannot be read. Correct the path or its permissions."
+        value=$(<"$file")
+    fi
+    value=${value#"${value%%[![:space:]]*}"}
+    printf '%s' "${value%"${value##*[![:space:]]}"}"
+}
+
+# home_of [USER] prints the home directory of a user, by default that of this shell, or nothing if nobody has the name.
+home_of() {
+    if [[ -z ${1:-} && -v HOME ]]; then
+        printf '%s' "${HOME:-/}"
+    else
+        getent passwd "${1:-$EUID}" | cut -d : -f 6
+    fi
+}
+
+# data_directory prints the directory that holds the data, as an absolute path: the one that Berth itself finds in these
+# variables (`directory` in config/environment/env.py).
+data_directory() {
+    local found home
+    found=$(read_variable BERTH_DATA_DIR) || exit
+    found=${found:-var}
+    if [[ $found == "~"* ]]; then
+        home=${found%%/*}
+        home=$(home_of "${home#"~"}")
+        [[ -n $home ]] || fail "BERTH_DATA_DIR is ${found@Q}, and nobody has that home directory. Write the whole path."
+        if [[ $found == */* ]]; then found=${home%/}/${found#*/}; else found=$home; fi
+    fi
+    [[ $found == /* ]] || found=$PWD/$found
+    printf '%s' "$found"
 }
 
 # -- Python -----------------------------------------------------------------------------------------------------------
@@ -216,6 +277,18 @@ try:
 except docker.errors.DockerException as error:
     print("forbidden" if "Permission denied" in str(error) else "silent")
 PYTHON
+}
+
+# bound_log PID LOG [BYTES] [SECONDS] keeps the log of a running process small: it moves what is in it aside when it
+# exceeds these bytes, and looks every so many seconds. The process must append to it.
+bound_log() {
+    local most=${3:-10000000}
+    while kill -0 "$1" 2>/dev/null; do
+        if (($(stat --format %s "$2" 2>/dev/null || echo 0) > most)); then
+            cp -p "$2" "$2.1" && : >"$2"
+        fi
+        sleep "${4:-60}"
+    done
 }
 
 engine_answers() { [[ "$(engine_says)" == ok ]]; }

@@ -37,4 +37,11 @@ export_settings() {
         [[ -z $line ]] || export "${line?}"
     done <<<"$found"
     export_own_settings
+    # For the service, the tilde is the home directory of its user.
+    found=$(read_variable BERTH_DATA_DIR 2>/dev/null) || return 0
+    if [[ $found == "~"* && -e $destination$settings ]]; then
+        BERTH_DATA_DIR=$(HOME=$(home_of "$(stat --format %U .)") && data_directory)
+        export BERTH_DATA_DIR
+        unset BERTH_DATA_DIR_FILE
+    fi
 }

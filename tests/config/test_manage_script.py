@@ -91,7 +91,7 @@ def test_without_a_service_the_shell_s_settings_are_used(checkout: Path) -> None
     assert told(checkout) == {"BERTH_DATA_DIR": "/other"}
 
 
-OWN = "BERTH_DATA_DIR=/own\nBERTH_PORT='8123'\nBERTH_PORT=8124\n# BERTH_HOST=x\nBERTH_INSTANCE=own\nno setting\n"
+OWN = "BERTH_DATA_DIR=/own\nBERTH_PORT='8123'\nBERTH_PORT=8124\n# BERTH_HOST=x\nBERTH_INSTANCE=own\n"
 
 
 def test_settings_of_the_checkout_count_if_neither_shell_nor_service_sets_them(checkout: Path) -> None:

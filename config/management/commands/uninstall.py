@@ -24,7 +24,7 @@ from projects.models.processes.holder import describe_process
 
 FILES = (
     *("berth.sqlite3*", "*.key", "static", "static.digest", "serve-*.pid", "migrating.lock", "restore.json"),
-    *("restore.lock", "dockerd.log", "sbom"),
+    *("restore.lock", "dockerd.log", "dockerd.log.1", "sbom"),
 )
 """The files that Berth writes to its data directory, except backups."""
 
