@@ -15,7 +15,9 @@ from django.core.management import ManagementUtility
 from django.core.management.base import BaseCommand, CommandError
 from django.db.utils import Error as DatabaseError
 
+from config.management.environment import NO_OUTPUT, choose_settings, open_closed_streams
 from config.version import read_version
+from containers.errors import EngineError
 
 _REFUSED = {
     "[\ud800-\udfff]": "An argument is not valid UTF-8. Write it in UTF-8.",  # how Python reads such bytes
@@ -29,6 +31,7 @@ AFTER_INTERRUPT = 130
 """As shells tell that a program was ended by SIGINT."""
 UNREAD = 141
 """As shells tell that a program was ended by SIGPIPE: nobody reads its output any longer."""
+NO_INPUT = "The command asks for something, but its standard input has ended. Run it in a terminal."
 
 
 class CommandLine(ManagementUtility):
@@ -58,15 +61,15 @@ def run() -> int:
 
     Ctrl-C ends the process with 130, also after one sentence.
     """
+    has_output = open_closed_streams()
+    if refusal := _refuse_arguments() if has_output else NO_OUTPUT:
+        sys.stderr.write(f"{refusal}\n")
+        return 2
     if sys.argv[1:] in (["version"], ["--version"]):  # Django answers with its own
         sys.stdout.write(f"Berth {read_version()}\n")
         return 0
-    for pattern, sentence in _REFUSED.items():
-        if any(re.search(pattern, argument) for argument in sys.argv):
-            sys.stderr.write(f"{sentence}\n")
-            return 2
     gc.disable()  # until everything is imported, which makes no garbage: looking for it takes an eighth of a start
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    choose_settings()
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # as stderr: a terminal's encoding may lack a character
     try:
@@ -80,6 +83,14 @@ def run() -> int:
             signal.signal(signal.SIGINT, signal.SIG_DFL)  # the interpreter's own end has nothing to put right
 
 
+def _refuse_arguments() -> str:
+    """Returns why an argument cannot be used; empty if all can."""
+    wrong = (
+        sentence for pattern, sentence in _REFUSED.items() if any(re.search(pattern, argument) for argument in sys.argv)
+    )
+    return next(wrong, "")
+
+
 def _execute() -> int:
     try:
         CommandLine(sys.argv).execute()
@@ -87,6 +98,11 @@ def _execute() -> int:
     except (ImproperlyConfigured, CommandError) as error:
         sys.stderr.write(f"{error}\n")
         return 2 if isinstance(error, ImproperlyConfigured) else error.returncode
+    except (EngineError, EOFError) as error:
+        if "--traceback" in sys.argv:
+            raise
+        sys.stderr.write(f"{NO_INPUT if isinstance(error, EOFError) else error}\n")
+        return 1
     except DatabaseError as error:
         from config.management.database_faults import explain_fault  # noqa: PLC0415 - it needs the settings
 

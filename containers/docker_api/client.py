@@ -13,6 +13,7 @@ import docker.utils
 import requests
 from django.conf import settings
 
+from containers.docker_api.certificates import read_environment
 from containers.docker_api.circuit_breaker import CircuitBreaker
 from containers.docker_api.errors import GARBLED, SLOW, EmptyAnswerError, raise_for_status, translate_errors
 from containers.docker_api.failed_calls import note_failure
@@ -43,7 +44,7 @@ class DockerClient(SwarmCalls):
     """docker-py's low-level client with bounded calls. Its constructor asks the engine for its API version."""
 
     def __init__(self, host: str = "") -> None:
-        environment = {"base_url": host} if host else docker.utils.kwargs_from_env()
+        environment = {"base_url": host} if host else read_environment()
         # A fixed version keeps docker-py's constructor from calling the engine before the adapter below is in place.
         base, tls = environment.get("base_url"), environment.get("tls", False)
         super().__init__(base_url=base, tls=tls, version=OLDEST_API, timeout=CALL_LIMIT)
