@@ -15,10 +15,11 @@ class TrialRun:
 
     `refusal` says why the engine did not start it. It is ready (`ready_after`) when its health check passes or it
     reports that it runs, or if it does neither, when it asks Telegram for messages. `answer` is its reply to the person
-    who wrote to it, and may be empty. `exit_code` is set if it ended by itself, `stop_code` if it ended after SIGTERM,
-    within `stopped_within` seconds. `users` are the users of its processes, empty if the engine cannot say. `volumes`
-    are places outside the contract's that it could write to. `lines` is its output from the first line on; the middle
-    may be missing if it printed several MB.
+    who wrote to it, and may be empty. `exit_code` is set if it ended by itself; with `is_out_of_memory` the kernel has
+    killed some process of it for memory. `stop_code` is set if it ended after SIGTERM, within `stopped_within` seconds.
+    `users` are the users of its processes, empty if the engine cannot say. `volumes` are places outside the contract's
+    that it could write to. `lines` is its output from the first line on; the middle may be missing if it printed
+    several MB.
     """
 
     refusal: str = ""

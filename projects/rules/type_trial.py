@@ -7,6 +7,7 @@ from typing import NamedTuple
 from containers.agent_contract import DATA_PATH, PROBLEMS_OF_EXIT, AgentState, ExitCode
 from containers.agent_text import clean
 from containers.engine.trials import TrialRun
+from projects.rules.status.reasons import ended_for_memory
 
 STOP_WITHIN = 5
 """Seconds within which an agent must end after SIGTERM."""
@@ -147,7 +148,7 @@ def _owed(conditions: TrialConditions) -> Verdict:
 def _describe_end(run: TrialRun) -> str:
     if run.refusal:
         return run.refusal
-    if run.is_out_of_memory:
+    if ended_for_memory(run.exit_code, oom_killed=run.is_out_of_memory):
         return "it needs more memory than the type's minimum"
     if run.exit_code is None:
         return f"it keeps running{_last_words(run)}"

@@ -24,6 +24,10 @@ class ProjectSerializer(serializers.Serializer[Snapshot]):
 
 
 class StatusReasonSerializer(serializers.Serializer[Any]):
+    """Why a project is not well. `oom_killed`: memory ran out for a process of the agent, which `code` names only if
+    the agent ended because of it.
+    """
+
     code = serializers.CharField()
     message = serializers.CharField()
     exit_code = serializers.IntegerField(allow_null=True)

@@ -4,6 +4,8 @@ from typing import ClassVar
 
 from django.db import models
 
+from projects.rules.status.reasons import ended_for_memory
+
 
 class Run(models.Model):
     """The record of a replaced container: when it ran, how it ended, and its last log lines.
@@ -32,3 +34,7 @@ class Run(models.Model):
 
     def __str__(self) -> str:
         return f"run {self.number}"
+
+    @property
+    def ended_for_memory(self) -> bool:
+        return ended_for_memory(self.exit_code, oom_killed=self.oom_killed)

@@ -24,6 +24,9 @@ _BLAMES_OTHERS = frozenset({"telegram_token", "telegram_unreachable", "provider_
 
 _BY_SIGNAL = {137: "killed", 143: "terminated"}  # SIGKILL, also sent when memory runs out, and SIGTERM
 
+_KILLED_FOR_MEMORY = frozenset({137, 247})
+"""The exit codes of SIGKILL: 128 + 9, from the kernel or a shell, and -9, from a program that passes on its child's."""
+
 
 _RUNS = {Status.DEGRADED: Outlook.RUNS, Status.STARTING: Outlook.RUNS, Status.RESTARTING: Outlook.TRIED_AGAIN}
 _OUTLOOKS = {status: _RUNS.get(status, Outlook.DOWN) for status in Status}
@@ -125,10 +128,18 @@ def _sure(seen_code: str) -> str:
     return "" if seen_code == UNRESPONSIVE else seen_code
 
 
+def ended_for_memory(exit_code: int | None, *, oom_killed: bool) -> bool:
+    """Returns whether the run ended because memory ran out.
+
+    `oom_killed` alone does not say so: Docker's flag is set once the kernel has killed any process in the container for
+    memory, which the agent may have survived.
+    """
+    return oom_killed and exit_code in _KILLED_FOR_MEMORY
+
+
 def code_of_end(exit_code: int | None, *, agent_code: str, oom_killed: bool) -> str:
-    """Returns why a run ended. `exit_code` is None if nobody saw it. An exit code of the contract counts before
-    `oom_killed`, because the kernel may have killed only a child program."""
-    if oom_killed and exit_code not in CODES_OF_EXIT:
+    """Returns why a run ended. `exit_code` is None if nobody saw it."""
+    if ended_for_memory(exit_code, oom_killed=oom_killed):
         return "out_of_memory"
     if exit_code is None:
         return agent_code if agent_code in _ENDING_CODES else "crash_unseen"

@@ -5,7 +5,7 @@ import pytest
 from containers.agent_contract import FATAL_EXIT_CODES, PROBLEMS_OF_EXIT, ProblemCode
 from projects.rules.event_sentences import describe_event
 from projects.rules.status.lifecycle import Facts
-from projects.rules.status.reasons import CODES_OF_EXIT, explain
+from projects.rules.status.reasons import CODES_OF_EXIT, ended_for_memory, explain
 from projects.rules.status.sentences import SENTENCES
 from projects.rules.status.statuses import Status
 from tests.projects.rules.explaining import code_of, reason_of
@@ -27,6 +27,7 @@ EXITS = {
     137: "killed",
     139: "crash",
     143: "terminated",
+    247: "crash",
     255: "crash",
 }
 
@@ -63,10 +64,20 @@ def test_an_ambiguous_exit_code_is_explained_by_the_agent_s_report(agent_code: s
     assert code_of(facts(EXITED, exit_code=40), agent_code=agent_code) == code
 
 
-@pytest.mark.parametrize("exit_code", EXITS)
-def test_out_of_memory_explains_an_exit_without_a_report(exit_code: int) -> None:
-    told = EXITS[exit_code] if exit_code in CODES_OF_EXIT else "out_of_memory"
-    assert code_of(facts(EXITED, exit_code=exit_code), oom_killed=True) == told
+KILLED = {137, 247}
+"""128 + 9 from the kernel or a shell, and -9 from a program that passes on how its child ended."""
+
+
+@pytest.mark.parametrize("agent_code", ["", "provider_down"])
+@pytest.mark.parametrize("base", [EXITED, RETRYING], ids=["exited", "restarting"])
+@pytest.mark.parametrize("exit_code", [*EXITS, None])
+def test_out_of_memory_explains_only_the_end_by_a_kill(base: Facts, exit_code: int | None, agent_code: str) -> None:
+    """Docker sets its flag once any process of the container was killed for memory, which the agent may survive."""
+    known = facts(base, exit_code=exit_code, gave_up=True)
+    told = code_of(known, agent_code=agent_code, oom_killed=True)
+    assert told == ("out_of_memory" if exit_code in KILLED else code_of(known, agent_code=agent_code))
+    assert ended_for_memory(exit_code, oom_killed=True) is (exit_code in KILLED)
+    assert not ended_for_memory(exit_code, oom_killed=False)
 
 
 @pytest.mark.parametrize("base", [EXITED, RETRYING], ids=["exited", "restarting"])

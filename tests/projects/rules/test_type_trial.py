@@ -33,6 +33,7 @@ def test_an_image_that_keeps_all_breaks_nothing() -> None:
         ({"ready_after": None}, "becomes ready", "not within 14 s. Its last line: It runs."),
         ({"ready_after": None, "exit_code": 40}, "becomes ready", "exit code 40 (missing_secret)"),
         ({"ready_after": None, "exit_code": 137, "is_out_of_memory": True}, "becomes ready", "needs more memory"),
+        ({"ready_after": None, "exit_code": 1, "is_out_of_memory": True}, "becomes ready", "exit code 1. Its"),
         ({"ready_after": None, "exit_code": 99}, "becomes ready", "exit code 99. Its"),
         ({"answered_after": None}, "answers a message", "not within 14 s"),
         ({"report": None}, "reports its state", "prints no report"),

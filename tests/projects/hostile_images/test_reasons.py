@@ -1,0 +1,22 @@
+"""Why an agent of a hostile image is not well, on a real engine."""
+
+import pytest
+
+from tests.projects.hostile_images.conftest import Host
+
+pytestmark = [pytest.mark.docker, pytest.mark.one_database]
+
+LOSES_A_CHILD = "#!/bin/sh\ndd if=/dev/zero of=/dev/null bs=200M count=1\nsleep 1\nexit {}\n"
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize(
+    ("exit_code", "code"),
+    [(0, "exited"), (1, "crash"), (75, "telegram_unreachable"), (137, "out_of_memory"), (247, "out_of_memory")],
+)
+def test_a_killed_child_explains_only_the_exit_codes_of_a_kill(host: Host, exit_code: int, code: str) -> None:
+    """Docker says `OOMKilled` of the container in each of these cases."""
+    answer = host.deploy(host.make(agent=LOSES_A_CHILD.format(exit_code)))
+    assert answer.status_code == 201, answer.content
+    reason = host.await_reason(answer.json()["id"], lambda told: told["oom_killed"])
+    assert (reason["code"], reason["exit_code"]) == (code, exit_code)
