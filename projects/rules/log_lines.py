@@ -17,6 +17,7 @@ from containers.agent_reports import parse_report, parse_time
 from containers.agent_text import clean
 from containers.vocabulary import AgentReport
 from projects.rules.event_sentences import describe_reason
+from projects.rules.status.reasons import REPORTED_CODES
 
 
 class Level(StrEnum):
@@ -101,7 +102,8 @@ def _read_text(printed: str) -> tuple[Level | None, str]:
 
 def _read_report(report: AgentReport) -> tuple[Level, str]:
     sentence, level = _STATES[AgentState(report.state)]
-    reason = describe_reason(report.code) or report.code.replace("_", " ")
+    reason = describe_reason(report.code) if report.code in REPORTED_CODES else ""
+    reason = reason or report.code.replace("_", " ")
     parts = [part.rstrip(".") for part in (reason, report.detail) if part]
     if report.paired is not None and level is Level.STATUS and not parts:
         parts = [f"{report.paired or 'nobody'} paired"]

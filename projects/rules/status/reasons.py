@@ -106,7 +106,8 @@ def _code_of_trouble(facts: Facts, agent_code: str) -> str:
     if facts.has_reached_budget:
         return BUDGET_REACHED
     # The gateway only sees that the agent does not reach Telegram; the agent may know why.
-    return _sure(facts.seen_code) or _known(agent_code) or UNRESPONSIVE
+    code = _sure(facts.seen_code) or _known(agent_code) or facts.seen_code
+    return code or ("unexplained" if facts.agent_state in {"degraded", "failed"} else "unhealthy")
 
 
 def _code_of_exit(facts: Facts, *, agent_code: str, oom_killed: bool) -> str:

@@ -46,6 +46,8 @@ SENTENCES = {
     "vanished": "The container disappeared from the engine. Start the project to create it again.",
     "never_started": "The container was created but never started. {again}",
     "unresponsive": "The agent runs but has not reached Telegram for 90 seconds. Restart it if this lasts.",
+    "unhealthy": "The agent runs, but its own health check fails. Read the log{then}",
+    "unexplained": "The agent reports trouble for a reason that Berth does not know. Read the log{then}",
     "paused": "The container is paused on the engine. Restart the project to make it run again.",
     # Obstacles before there is a container.
     "image_missing": "The image of this agent type is not on the engine. Ask the staff to build it, then start.",

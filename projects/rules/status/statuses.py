@@ -71,7 +71,7 @@ TRAITS = {
         look=Look.TROUBLE,
         for_alerts=ForAlerts.TROUBLE,
         reason_level="warning",
-        meaning="The agent runs, but its provider or Telegram gives it trouble.",
+        meaning="The agent runs, but its provider or Telegram gives it trouble, or its health check fails.",
         next_step="Read `status_reason`.",
     ),
     Status.RESTARTING: Traits(

@@ -89,7 +89,8 @@ def _note_degraded(project: Project, known: QuerySet[Trouble], facts: Facts) -> 
     if is_new or trouble.told == DEGRADED or is_recent(trouble.since, within=LASTS, now=facts.now):
         known.exclude(well_since=None).update(well_since=None)
         return
-    code = (facts.seen_code or project.agent_code or DEGRADED)[:40]
+    reason = project.explain(facts)
+    code = reason.code if reason else DEGRADED
     with transaction.atomic():
         if known.filter(told=trouble.told).update(told=DEGRADED, well_since=None):
             project.event(SYSTEM, DEGRADED, code).save()

@@ -59,10 +59,21 @@ def test_a_crash_and_its_outcome_are_sent_signed(
     assert Event.objects.filter(action="recover").count() == 1
 
 
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [("provider_busy", "provider_busy"), ("of_its_own", "unexplained"), ("suspended", "unexplained")],
+)
 def test_a_problem_is_reported_once_it_lasts(
-    project: Project, engine: MemoryEngine, secret: str, receiver: Receiver, beat: Beat, monkeypatch: pytest.MonkeyPatch
+    project: Project,
+    engine: MemoryEngine,
+    secret: str,
+    receiver: Receiver,
+    beat: Beat,
+    monkeypatch: pytest.MonkeyPatch,
+    code: str,
+    told: str,
 ) -> None:
-    engine.report(project.container_name, AgentState.DEGRADED, "provider_unreachable")
+    engine.report(project.container_name, AgentState.DEGRADED, code)
     engine.set_health(project.container_name, Health.UNHEALTHY)
     beat()
     assert receiver.taken == []
@@ -70,7 +81,7 @@ def test_a_problem_is_reported_once_it_lasts(
     for _ in range(3):
         beat()
     assert _kinds(receiver) == ["degraded"]
-    assert receiver.bodies[0]["data"]["code"] == "provider_unreachable"
+    assert receiver.bodies[0]["data"]["code"] == told
 
 
 def test_a_flapping_agent_causes_few_messages(

@@ -15,7 +15,7 @@ from tests.containers.conftest import docker_installation, docker_under_test  # 
 from tests.containers.docker_under_test import DockerUnderTest
 from tests.waiting import wait_until
 
-APPLETS = ("sh", "cat", "dd", "echo", "ls", "sleep", "test", "touch", "id", "env", "find", "chmod", "chown")
+APPLETS = ("sh", "cat", "false", "dd", "echo", "ls", "sleep", "test", "touch", "id", "env", "find", "chmod", "chown")
 WAITS = "#!/bin/sh\ntrap 'exit 0' TERM\nwhile :; do sleep 1000 & wait $!; done\n"
 
 

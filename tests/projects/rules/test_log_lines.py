@@ -28,6 +28,7 @@ REPORT = 'AGENT-STATUS {"v":1,"state":"%s","code":%s,"detail":%s}'
             "In trouble: The provider's rate limit is reached. 429",
         ),
         (REPORT % ("failed", '"own_code"', "null"), Level.ERROR, "Given up: own code"),
+        (REPORT % ("degraded", '"suspended"', "null"), Level.WARNING, "In trouble: suspended"),
         ("AGENT-STATUS {", Level.STATUS, "A report that Berth cannot read"),
         ('AGENT-STATUS {"v":2,"state":"running"}', Level.STATUS, "A report that Berth cannot read"),
         ("2026-05-01 12:00:00,120 WARNING brain: slow", Level.WARNING, "brain: slow"),
