@@ -55,6 +55,10 @@ class ImageNotPulledError(ImageMissingError):
     """The engine has the image, but no node that could run the agent has pulled it from the registry yet."""
 
 
+class ImageUnusableError(EngineRefusedError):
+    """No agent can have the image, because of what it declares or contains. The message tells its author why."""
+
+
 class NoRoomError(EngineRefusedError):
     """None of the engine's machines has enough memory left for the agent."""
 

@@ -82,13 +82,15 @@ def container_payload(
     restart_policy: str = BY_ENGINE,
     name_servers: Sequence[str] = (),
     quota: int | None = 0,
+    places: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Returns the body of POST /containers/create. The health check is the image's own; no ports are published.
 
     `state` is the volume of the agent's state if its name does not follow from the container's. `name_servers` are the
     servers that the engine's resolver asks for this agent instead of the host's. `quota` limits the volume of its state
     in bytes if the engine creates it. None means that the volume exists and the engine must leave it as it is:
-    otherwise it would fill an empty volume from the image again, and give it to the image's user.
+    otherwise it would fill an empty volume from the image again, and give it to the image's user. At `places` the image
+    declares volumes, for which the engine would make volumes without any limit.
     """
     return {
         "Image": spec.image,
@@ -100,7 +102,7 @@ def container_payload(
         **NO_TERMINAL,
         "NetworkDisabled": False,
         "HostConfig": {
-            **confinement(spec.user),
+            **confinement(spec.user, places=places),
             **limits(spec),
             "Init": True,
             "Mounts": _mounts(spec, state=state, quota=quota),
@@ -131,8 +133,12 @@ def _endpoint(spec: ContainerSpec, network: str) -> dict[str, Any]:
     return {"NetworkingConfig": {"EndpointsConfig": {network: {"IPAMConfig": {"IPv4Address": spec.address}}}}}
 
 
-def confinement(user: int) -> dict[str, Any]:
-    """Returns the settings that confine the agent. An engine without seccomp refuses to create the container."""
+def confinement(user: int, *, places: Sequence[str] = ()) -> dict[str, Any]:
+    """Returns the settings that confine the agent. An engine without seccomp refuses to create the container.
+
+    At `places` it gets memory of its own, which counts as its memory and is lost at its end.
+    """
+    own = f"rw,noexec,nosuid,nodev,size=64m,mode=0700,uid={user},gid={user}"
     return {
         "Privileged": False,
         "ReadonlyRootfs": True,
@@ -148,6 +154,7 @@ def confinement(user: int) -> dict[str, Any]:
         "PortBindings": {},
         "PublishAllPorts": False,
         "Tmpfs": {
+            **dict.fromkeys(places, own),
             "/tmp": "rw,noexec,nosuid,nodev,size=64m,mode=1777",  # noqa: S108 - a mount inside the container
             RUN_PATH: f"rw,noexec,nosuid,nodev,size=1m,mode=0755,uid={user},gid={user}",
         },

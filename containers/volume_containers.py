@@ -3,7 +3,7 @@
 All are confined like agents. The functions are pure: equal arguments give equal payloads.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from containers.agent_contract import DATA_PATH
@@ -93,6 +93,28 @@ def keeper_payload(*, image: str, labels: Mapping[str, str], state: str, since: 
         "HostConfig": {
             **confinement(_NOBODY),
             "Mounts": [volume],
+            "NetworkMode": "none",
+            "RestartPolicy": {"Name": "no", "MaximumRetryCount": 0},
+        },
+    }
+
+
+def look_payload(*, image: str, labels: Mapping[str, str], places: Sequence[str]) -> dict[str, Any]:
+    """Returns the body of POST /containers/create for a container that never starts, to look into an image through.
+
+    It has no volume, so that at `places`, where the image declares volumes, the engine makes none.
+    """
+    return {
+        "Image": image,
+        "User": f"{_NOBODY}:{_NOBODY}",
+        "Entrypoint": ["/never-started"],
+        "Cmd": [],
+        "Healthcheck": {"Test": ["NONE"]},
+        "Labels": dict(labels),
+        "NetworkDisabled": True,
+        "HostConfig": {
+            **confinement(_NOBODY, places=places),
+            "ReadonlyRootfs": False,  # as for every container of this label; it is discarded
             "NetworkMode": "none",
             "RestartPolicy": {"Name": "no", "MaximumRetryCount": 0},
         },

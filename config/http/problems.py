@@ -91,6 +91,7 @@ TABLE: Mapping[type[Exception], Row] = {
     containers.GatewaySilentError: Row(502, "engine_error"),
     containers.ImageMissingError: Row(502, "engine_error"),
     containers.ImageNotPulledError: Row(502, "engine_error"),
+    containers.ImageUnusableError: Row(502, "engine_error"),
     containers.AlteredError: Row(502, "engine_error"),
     containers.NoRoomError: Row(503, "no_capacity", retry_after=60),
     containers.NameTakenError: Row(502, "engine_error"),

@@ -116,11 +116,12 @@ class Deployment:
 
     def _create(self) -> Observation:
         spec = self._spec
+        places = self._existing.find_places()
         self._prepare_volumes()
         if is_new := self._state in self._new_volumes:
             self._on_missing_state()  # before the call: an engine that does not answer may still create the volume
         try:
-            container_id = self._quota.create(self._connection, spec, state=self._state, is_new=is_new)
+            container_id = self._quota.create(self._connection, spec, state=self._state, is_new=is_new, places=places)
         except EngineUnavailableError as error:
             # The engine may have created it nevertheless.
             self._is_ours_to_undo = True

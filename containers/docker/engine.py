@@ -32,10 +32,11 @@ from containers.docker.volumes.state_verbs import StateVerbs
 from containers.docker.volumes.users import Users
 from containers.docker_api.building.unused_images import remove_unused
 from containers.docker_api.errors import MissingError
-from containers.docker_api.images import describe_image, read_image_id
+from containers.docker_api.images import describe_image
 from containers.docker_api.read_limits import start_in_thread
 from containers.docker_api.report_streams import ReportStreams
 from containers.docker_api.stats import Meter, read_usage
+from containers.docker_api.usable_images import UsableImages
 from containers.engine.images import HostFacts, ImageFacts
 from containers.engine.lists import Keys, Prefetch
 from containers.engine.trials import TrialRun
@@ -59,6 +60,7 @@ class DockerEngine(GatewayVerbs, StateVerbs, EventVerbs):
         self._alignment = Alignment(self._connection, self._lookup)
         self._names = NameLimits(self._connection)
         self._new_volumes = NewVolumes()
+        self._images = UsableImages(self._connection)
         self._handover = partial(Handover, self._connection, self._lookup, OwnDirectory(), self._new_volumes)
         self._disks = DiskMeter(self._connection, self._lookup)
         self._logs = Logs(self._connection, self._lookup)
@@ -93,7 +95,7 @@ class DockerEngine(GatewayVerbs, StateVerbs, EventVerbs):
         return describe_host(self._connection)
 
     def image_exists(self, image: str) -> bool:
-        self._new_volumes.note_image(image, image_id := read_image_id(self._connection, image))
+        self._new_volumes.note_image(image, image_id := self._images.note(image))
         return bool(image_id)
 
     def describe_image(self, image: str) -> ImageFacts | None:
@@ -118,7 +120,7 @@ class DockerEngine(GatewayVerbs, StateVerbs, EventVerbs):
 
         def run(spec: ContainerSpec, seen: Observation | None = None) -> Observation:
             shared = self._connection, self._lookup, self._containers
-            existing = ExistingContainers(*shared, spec, retire, seen)
+            existing = ExistingContainers(*shared, spec, self._images, retire, seen)
             deployment = Deployment(*shared, spec, existing, self._alignment.align, self._quota, self._handover)
             return deployment.run(lambda: has_rules() and confirm(), has_rules, on_missing_state)
 

@@ -10,6 +10,7 @@ from containers.docker.secrets import pack_secrets
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import as_refusal
 from containers.docker_api.read_limits import start_in_thread
+from containers.docker_api.usable_images import UsableImages
 from containers.errors import EngineUnavailableError, NameTakenError, SupersededError
 from containers.hardening import secrets_volume
 from containers.identity import carries, is_of_another
@@ -33,6 +34,7 @@ class ExistingContainers:
         lookup: Lookup,
         containers: Containers,
         spec: ContainerSpec,
+        images: UsableImages,
         retire: Callable[[Observation], None],
         seen: Observation | None,
     ) -> None:
@@ -40,6 +42,7 @@ class ExistingContainers:
         self._lookup = lookup
         self._containers = containers
         self._spec = spec
+        self._images = images
         self._retire = retire
         self._seen = seen
         # The volume of the state if its container has just been removed, and whether that ran as the same user.
@@ -89,7 +92,7 @@ class ExistingContainers:
         return is_old or found.state in _BROKEN
 
     def replace(self, found: Observation) -> None:
-        self._require_image()  # before the old container goes
+        self.require_image()  # before the old container goes
         self.has_replaced = True
         self._containers.stop_found(found, timeout=self._spec.stop_timeout)
         if found.state is not ContainerState.CREATED:
@@ -106,6 +109,14 @@ class ExistingContainers:
             return False
         self.replace(found)
         return True
+
+    def require_image(self) -> tuple[str, ...]:
+        """Asks for the image before the old container goes. Raises `ImageMissingError` and `ImageUnusableError`."""
+        return self._images.require(self._spec.image, asks=True)
+
+    def find_places(self) -> tuple[str, ...]:
+        """Returns where the image declares volumes. Raises the same errors."""
+        return self._images.require(self._spec.image)
 
     def deliver(self, container: Observation, user: int) -> None:
         with self._connection.call(about_one=True) as client:
@@ -129,7 +140,7 @@ class ExistingContainers:
         state, is_known = mounts.get(DATA_PATH), mounts.get(SECRETS_PATH) == secrets_volume(self._spec.name)
         if not (state and is_known and self._is_former(seen)):
             return False
-        is_there = start_in_thread(self._require_image)
+        is_there = start_in_thread(self.require_image)
         if not seen.is_up:
             self._retire(seen)  # meanwhile
         has_rules()
@@ -153,8 +164,3 @@ class ExistingContainers:
             return False
         is_well = seen.state is ContainerState.RUNNING and seen.health is not Health.UNHEALTHY
         return is_well or (not seen.is_up and seen.exit_code in _WELL)
-
-    def _require_image(self) -> None:
-        """Raises `ImageMissingError` if the engine lacks the image."""
-        with self._connection.call() as client:
-            client.inspect_image(self._spec.image)

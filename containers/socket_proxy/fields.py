@@ -25,6 +25,9 @@ NO_PRIVILEGES = "no-new-privileges:true"
 DOOR = f"{GATEWAY_PORT}/tcp"
 SYSCTLS = {"net.ipv4.ip_forward": "0", "net.ipv4.conf.all.accept_source_route": "0", "net.core.somaxconn": "4096"}
 _IMAGE = r"[A-Za-z0-9][A-Za-z0-9._/:@-]{0,254}"
+_NO_PLACE = "bin|boot|data|dev|etc|lib|lib32|lib64|libx32|proc|run/secrets|sbin|sys|usr"
+_PLACE = rf"/(?!({_NO_PLACE})(/|$))[A-Za-z0-9_@.+/-]{{1,200}}"
+"""Where an image may declare a volume: not where programs are."""
 _TMPFS = r"rw,(noexec|exec),nosuid,nodev,size=\d{1,4}m(,mode=[0-7]{4})?(,uid=\d{1,10},gid=\d{1,10})?"
 
 TEXTS = items(anything(1 << 20), most=1000)
@@ -72,7 +75,7 @@ CONFINED: Mapping[str, Check] = {
     "Binds": exactly([]),
     "PortBindings": exactly({}),
     "PublishAllPorts": OFF,
-    "Tmpfs": mapping(r"/(tmp|run|run/agent|run/gateway|data)", text(_TMPFS), most=5),
+    "Tmpfs": mapping(rf"/(tmp|run|run/agent|run/gateway|data|dev/shm)|{_PLACE}", text(_TMPFS), most=16),
     "Init": ANY_FLAG,
     "RestartPolicy": restarts("no", "unless-stopped"),
     "Dns": items(text(r"[0-9A-Fa-f:.]{2,45}"), most=10),

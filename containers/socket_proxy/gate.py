@@ -138,7 +138,8 @@ class Gate:
 
     async def _archive(self, request: Request, name: str, body: object) -> None:
         kind, path = await self._one(request, name, body), request.params.get("path")
-        if path not in {DATA_PATH, SECRETS_PATH} and not (path == "/" and kind in _THROWN_AWAY):
+        is_thrown_away = kind in _THROWN_AWAY and (path == "/" or request.method == "GET")
+        if path not in {DATA_PATH, SECRETS_PATH} and not is_thrown_away:
             raise RefusedError("Berth puts nothing there, and reads nothing.")
 
     async def _update(self, request: Request, name: str, body: object) -> None:

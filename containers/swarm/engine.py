@@ -1,7 +1,7 @@
 """The engine of a Docker Swarm. `DOCKER_HOST` names one of its managers."""
 
 import socket
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from functools import partial
@@ -10,8 +10,9 @@ from typing import Any
 from django.conf import settings
 
 from containers.docker_api.errors import understand_answer
-from containers.docker_api.images import describe_image, read_image_id
+from containers.docker_api.images import describe_image
 from containers.docker_api.report_streams import ReportStreams
+from containers.docker_api.usable_images import UsableImages
 from containers.engine.images import HostFacts, ImageFacts
 from containers.engine.lists import Keys, Prefetch
 from containers.engine.trials import TrialRun
@@ -38,7 +39,7 @@ from containers.swarm.states.shared_folders import make_folder, volume_driver
 from containers.swarm.states.state_verbs import StateVerbs
 from containers.swarm.states.state_writer import Memory
 from containers.swarm.states.volume_cleanup import VolumeCleanup
-from containers.swarm.tasks.service_spec import service_payload
+from containers.swarm.tasks.service_spec import in_memory_at, service_payload
 from containers.vocabulary import INSTANCE_LABEL, ContainerSpec, DiskUse, EngineEvent, Observation, Usage, Volume
 
 
@@ -59,6 +60,7 @@ class SwarmEngine(GatewayVerbs, StateVerbs):
         self._disks = DiskMeter(self._connection, self._services, self._lost, self._ensure_network)
         self._usages = Usages(self._connection, self._services, self._way_to, self._lost)
         self._confinement = Confinement(self._connection)
+        self._images = UsableImages(self._connection)
 
     def ping(self) -> None:
         """Reads the Swarm itself: a manager that has lost the others still answers pings, but knows nothing."""
@@ -85,7 +87,7 @@ class SwarmEngine(GatewayVerbs, StateVerbs):
         return HostFacts(memory=memory, cpus=cpus, version=version, lacks=lacks, nodes=find_ready(known))
 
     def image_exists(self, image: str) -> bool:
-        return bool(read_image_id(self._connection, image))
+        return bool(self._images.note(image))
 
     def describe_image(self, image: str) -> ImageFacts | None:
         return describe_image(self._connection, image)
@@ -104,15 +106,16 @@ class SwarmEngine(GatewayVerbs, StateVerbs):
         api = self._confinement.require()
         network = gateway_network_name() if spec.address else network_name()
         self._ensure_network(network)
+        places = self._images.require(spec.image)
         image, copy = name_for_nodes(self._connection, spec.image), self._copies.before_start(spec.key)
         where = place(self._connection, self._services, spec, image[0], copy)
         make_folder(self._connection, spec, image[1])
-        make = partial(self._make, spec, network, image, api, where)
+        make = partial(self._make, spec, network, image, api, where, places)
         return Deployment(self._services, self._secrets, self._verbs, spec, make, retire, self._lost).run(confirm)
 
     def _make(
         self, spec: ContainerSpec, network: str, image: tuple[str, str], api: tuple[int, int], placement: Placement,
-        secrets: dict[str, str],
+        places: Sequence[str], secrets: dict[str, str],
     ) -> str:  # fmt: skip
         payload = service_payload(
             spec,
@@ -124,6 +127,7 @@ class SwarmEngine(GatewayVerbs, StateVerbs):
             constraints=placement.constraints,
             name_servers=settings.BERTH_DNS,
         )
+        payload["TaskTemplate"]["ContainerSpec"]["Mounts"] += in_memory_at(places)
         return self._services.create(payload, placement.notes)
 
     def prefetch(self, key: str, container_id: str = "") -> Prefetch:

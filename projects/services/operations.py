@@ -11,7 +11,7 @@ from typing import Any
 
 from accounts import clock
 from accounts.moments import seconds_to_wait
-from containers.errors import EngineError, ImageMissingError, NameTakenError, NoRoomError
+from containers.errors import EngineError, ImageMissingError, ImageUnusableError, NameTakenError, NoRoomError
 from containers.get_engine import get_engine
 from projects.credentials.encryption import SecretUnreadableError
 from projects.errors import GatewayOffError, OperationInProgressError, OperationLostError, UnusableSettingsError
@@ -82,6 +82,7 @@ _FAILURE_CODES = (
     (GatewayOffError, "gateway_off"),
     (ImageMissingError, "image_missing"),
     (NameTakenError, "name_taken"),
+    (ImageUnusableError, "image_unusable"),
     (NoRoomError, "no_capacity"),
 )
 

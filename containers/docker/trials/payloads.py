@@ -1,6 +1,7 @@
 """The two containers of a trial: the servers and the agent. The functions are pure: equal arguments, equal payloads."""
 
 import json
+from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -47,13 +48,13 @@ def servers_payload(spec: ContainerSpec, *, image: str, token: str, key: str) ->
     }
 
 
-def agent_payload(spec: ContainerSpec, *, servers: str) -> dict[str, Any]:
+def agent_payload(spec: ContainerSpec, *, servers: str, places: Sequence[str] = ()) -> dict[str, Any]:
     """Returns the body for the agent, confined like any agent, on the servers' network, which is only a loopback.
 
-    Its state is in memory, from which it can run programs as from a volume, and is lost with the container. So are the
-    volumes of its credentials and of the image itself.
+    Its state is in memory, from which it can run programs as from a volume, and is lost with the container. So is the
+    volume of its credentials. `places`: see `container_payload`.
     """
-    payload = container_payload(spec, network=f"container:{servers}", restart_policy=NEVER_BY_ENGINE)
+    payload = container_payload(spec, network=f"container:{servers}", restart_policy=NEVER_BY_ENGINE, places=places)
     host: dict[str, Any] = payload["HostConfig"]
     host["Tmpfs"] |= {DATA_PATH: f"rw,exec,nosuid,nodev,size=64m,mode=0700,uid={spec.user},gid={spec.user}"}
     host["Mounts"] = [{"Type": "volume", "Target": SECRETS_PATH, "VolumeOptions": {"NoCopy": True}}]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from containers.agent_contract import DATA_PATH, RUN_PATH, SECRETS_PATH, STATUS_MARK, AgentState
+from containers.agent_contract import SECRETS_PATH, STATUS_MARK, AgentState
 from containers.agent_reports import parse_report
 from containers.docker.helpers import remove_helper
 from containers.docker.secrets import pack_secrets
@@ -17,6 +17,7 @@ from containers.docker.trials.payloads import agent_payload, servers_payload
 from containers.docker_api.building.image_build import AGENT_BASE, GATEWAY, find_contexts, inspect_image
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import understand_answer
+from containers.docker_api.usable_images import UsableImages
 from containers.engine.trials import TrialRun
 from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError
 from containers.outbound.call_limits import time_limit
@@ -33,7 +34,6 @@ _NO_IMAGE = (
     "No image with Python is on the engine, which a trial needs beside the agent: `manage.py build_images agent-base` "
     "makes one."
 )
-_OWN_PLACES = {DATA_PATH, RUN_PATH, SECRETS_PATH}
 
 
 @dataclass(slots=True)
@@ -56,6 +56,7 @@ class Trial:
     def __init__(self, connection: Connection, spec: ContainerSpec) -> None:
         self._connection = connection
         self._spec = spec
+        self._images = UsableImages(connection)
         self._notes = _Notes()
         self._agent = ""
         self._until = 0.0
@@ -65,11 +66,17 @@ class Trial:
         with self._in_time():
             self._remove_left_behind()
             payload = servers_payload(self._spec, image=self._find_image(), token=token, key=key)
+        try:
+            with self._in_time():
+                places = self._notes.facts["volumes"] = self._images.require(self._spec.image)
+        except EngineRefusedError as error:
+            return TrialRun(refusal=str(error))
         with self._container(payload) as servers:
             with self._in_time():
                 self._start_servers(servers)
             try:
-                with self._container(agent_payload(self._spec, servers=servers)) as self._agent, self._in_time():
+                payload = agent_payload(self._spec, servers=servers, places=places)
+                with self._container(payload) as self._agent, self._in_time():
                     self._watch(servers, within)
                     self._end(grace)
                     self._notes.facts["lines"] = tuple(read_all(self._connection, self._agent))
@@ -136,9 +143,7 @@ class Trial:
         with self._connection.call(about_one=True) as client, understand_answer():
             found = client.inspect_container(self._agent)
             state, health = found["State"], found["State"].get("Health")
-            mounts = {str(mount["Destination"]) for mount in found.get("Mounts") or []}
         self._notes.facts["has_health_check"] = bool(health)
-        self._notes.facts["volumes"] = tuple(sorted(mounts - _OWN_PLACES))
         if not state["Running"]:
             self._notes.facts |= {"exit_code": int(state["ExitCode"]), "is_out_of_memory": bool(state["OOMKilled"])}
         elif health and health["Status"] == "healthy":

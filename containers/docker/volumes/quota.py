@@ -5,7 +5,7 @@ not say whether it is, and otherwise refuses a volume with a size. So the first 
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -29,8 +29,13 @@ class HardQuota:
     def __init__(self) -> None:
         self._refused_until = 0.0
 
-    def create(self, connection: Connection, spec: ContainerSpec, *, state: str, is_new: bool) -> str:
-        """Creates the container, and with it the volume `state` if that `is_new`. Returns the container's id."""
+    def create(
+        self, connection: Connection, spec: ContainerSpec, *, state: str, is_new: bool, places: Sequence[str] = ()
+    ) -> str:
+        """Creates the container, and with it the volume `state` if that `is_new`. Returns the container's id.
+
+        `places`: see `container_payload`.
+        """
         make_payload = partial(
             container_payload,
             spec,
@@ -39,6 +44,7 @@ class HardQuota:
             state=state,
             restart_policy=wanted_policy(),
             name_servers=settings.BERTH_DNS,
+            places=places,
         )
         if not is_new:
             return _create(connection, make_payload(quota=None), spec.name)

@@ -5,7 +5,7 @@ cannot have.
 """
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from containers.agent_contract import DATA_PATH, RUN_PATH, SECRETS_PATH
@@ -149,6 +149,12 @@ def _mounts(spec: ContainerSpec, volume: Mapping[str, Any]) -> list[dict[str, An
         own_directory(SECRETS_PATH, "size=64k,mode=0755"),
         _in_memory("/dev/shm", 16, 0o1777),  # noqa: S108 - a mount inside the container
     ]
+
+
+def in_memory_at(places: Iterable[str]) -> list[dict[str, Any]]:
+    """Returns mounts at the places where the image declares volumes, for which engines would make others."""
+    own = {"/tmp", "/dev/shm"}  # noqa: S108 - mounts inside the container
+    return [_in_memory(path, 64, 0o1777) for path in places if path not in own]
 
 
 def own_directory(path: str, options: str) -> dict[str, Any]:

@@ -51,6 +51,7 @@ SENTENCES = {
     "paused": "The container is paused on the engine. Restart the project to make it run again.",
     # Obstacles before there is a container.
     "image_missing": "The image of this agent type is not on the engine. Ask the staff to build it, then start.",
+    "image_unusable": "No agent can have the image of this type. Ask the staff to try it, which says why, then start.",
     "name_taken": "A container not created by Berth has this project's name. Ask the staff to remove it, then start.",
     "no_capacity": "No machine had the memory for this agent. Start it again later, or choose a smaller plan.",
     "engine_refused": "The engine could not create the container. Start again; if it fails again, tell the staff.",

@@ -9,6 +9,7 @@ import pytest
 
 from containers.agent_contract import AGENT_USER
 from containers.docker_api import client
+from containers.docker_api.usable_images import UsableImages
 from tests.busybox import pack_root
 from tests.containers.docker.handing_over import HOSTILE, everything_in_data, helpers
 from tests.containers.docker.scripted_engine import working_script
@@ -19,7 +20,8 @@ from tests.fakes.docker_socket import FaultySocket, faulty_socket
 
 @pytest.fixture
 def daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultySocket]:
-    """An engine on which everything works, with no container yet."""
+    """An engine on which everything works, with no container yet. Nobody looks into the image."""
+    monkeypatch.setattr(UsableImages, "_look_into", lambda *_: "")
     monkeypatch.setattr(client, "CALL_LIMIT", 2.0)
     with faulty_socket(tmp_path) as server:
         monkeypatch.setenv("DOCKER_HOST", server.url)

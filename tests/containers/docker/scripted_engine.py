@@ -68,6 +68,9 @@ def container(state: str, *, health: str = "") -> Answer:
     return "answer", 200, json.dumps(said).encode()
 
 
+IMAGE = "answer", 200, b'{"Id": "sha256:%s"}' % (b"1" * 64)
+
+
 def working_script() -> dict[str, list[Answer]]:
     """An engine on which everything works, with no container yet."""
     network = {
@@ -94,6 +97,7 @@ def working_script() -> dict[str, list[Answer]]:
         f"GET /volumes/{NAME}-secrets": [NO_VOLUME, OUR_VOLUME],  # there is none before the deploy
         f"DELETE /volumes/{NAME}-data": [DONE],
         f"DELETE /volumes/{NAME}-secrets": [DONE],
+        f"GET /images/{SPEC.image}/json": [IMAGE],
         "POST /containers/create": [CREATED],
         f"GET /containers/{ID}/archive": [DATA],
         f"GET /containers/{NAME}-handover/json": [GONE],

@@ -11,6 +11,7 @@ from tests.containers.docker.scripted_engine import (
     DONE,
     FINE,
     ID,
+    IMAGE,
     NAME,
     NO_VOLUME,
     OUR_STATE,
@@ -36,7 +37,7 @@ def engine(daemon: FaultySocket) -> DockerEngine:
     daemon.script |= {
         f"GET /containers/{NAME}/json": [ended],
         f"GET /containers/{ID}/json": [ended],
-        f"GET /images/{SPEC.image}/json": [FINE],
+        f"GET /images/{SPEC.image}/json": [IMAGE],
         DELIVERY: [LOST_VOLUME, FINE],
         REMOVAL: [DONE],
         "POST /containers/create": [("answer", 409, b'{"message": "the name is in use"}'), CREATED],

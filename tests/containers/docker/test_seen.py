@@ -13,9 +13,9 @@ from tests.containers.docker.scripted_engine import (
     CONFLICT,
     DONE,
     FAILED,
-    FINE,
     GONE,
     ID,
+    IMAGE,
     LABELS,
     LOST,
     NAME,
@@ -59,7 +59,7 @@ BESIDE = [f"GET /images/{SPEC.image}/json", f"GET /volumes/{STATE}"]
 def engine(daemon: FaultySocket) -> DockerEngine:
     """An engine whose former container is removed, and on which a new one runs."""
     daemon.script |= {
-        f"GET /images/{SPEC.image}/json": [FINE],
+        f"GET /images/{SPEC.image}/json": [IMAGE],
         f"POST /containers/{FORMER}/stop": [DONE],
         f"DELETE /containers/{FORMER}": [DONE],
         f"GET /containers/{ID}/json": [container("running")],

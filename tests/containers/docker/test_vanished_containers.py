@@ -8,7 +8,7 @@ import pytest
 
 from containers.docker.engine import DockerEngine
 from containers.vocabulary import USER_LABEL, ContainerState
-from tests.containers.docker.scripted_engine import GONE, ID, LABELS, NAME, SPEC, STATE, Answer, container
+from tests.containers.docker.scripted_engine import GONE, ID, IMAGE, LABELS, NAME, SPEC, STATE, Answer, container
 from tests.containers.docker.test_seen import asked
 from tests.fakes.docker_socket import FaultySocket
 
@@ -92,7 +92,7 @@ def test_the_state_is_read_if_an_unknown_container_was_in_the_way(engine: Docker
     daemon.script |= {
         "GET /containers/json": [("answer", 200, json.dumps([row]).encode())],
         f"GET /containers/{former}/json": [("answer", 200, json.dumps(details).encode())],
-        f"GET /images/{SPEC.image}/json": [("answer", 200, b"{}")],
+        f"GET /images/{SPEC.image}/json": [IMAGE],
         f"DELETE /containers/{former}": [("answer", 204, b""), GONE],
     }
     deploy(engine)

@@ -1,5 +1,7 @@
 """Agents of hostile images on a real engine, created over the API, and a quiet neighbour beside them."""
 
+import io
+import tarfile
 from collections.abc import Callable, Iterator
 from typing import Any
 from uuid import uuid4
@@ -7,16 +9,33 @@ from uuid import uuid4
 import pytest
 from rest_framework.test import APIClient
 
-from projects.models import AgentType, Plan
+from projects.models import AgentType, Plan, Project
+from projects.rules.type_trial import Verdict
+from projects.services.images.type_trial import try_type
 from projects.watcher.reconcile.full import reconcile
 from tests.busybox import pack_root
 from tests.chaos.inside.prepare import add_offers
 from tests.containers.conftest import docker_installation, docker_under_test  # noqa: F401 - fixtures
 from tests.containers.docker_under_test import DockerUnderTest
+from tests.gateway.image import ensure_gateway_image
 from tests.waiting import wait_until
 
 APPLETS = ("sh", "cat", "false", "dd", "echo", "ls", "sleep", "test", "touch", "id", "env", "find", "chmod", "chown")
 WAITS = "#!/bin/sh\ntrap 'exit 0' TERM\nwhile :; do sleep 1000 & wait $!; done\n"
+
+
+def with_entry(name: str, kind: bytes, link: str = "") -> bytes:
+    """Returns the usual root file system with another entry of this name."""
+    made = io.BytesIO()
+    packed = io.BytesIO(pack_root({"agent": WAITS}, applets=APPLETS))
+    with tarfile.open(fileobj=packed) as usual, tarfile.open(fileobj=made, mode="w") as archive:
+        for member in usual.getmembers():
+            if not f"{member.name}/".startswith(f"{name}/"):
+                archive.addfile(member, usual.extractfile(member) if member.isfile() else None)
+        entry = tarfile.TarInfo(name)
+        entry.type, entry.linkname, entry.mode = kind, link, 0o777
+        archive.addfile(entry, io.BytesIO())
+    return made.getvalue()
 
 
 class Host:
@@ -42,6 +61,17 @@ class Host:
         AgentType.objects.filter(pk="stub").update(image=image)
         body = {"name": f"Odd {uuid4().hex[:8]}", "type": "stub", "plan": "chaos"}
         return self.api.post("/api/projects", body)
+
+    def name_of(self, project: str) -> str:
+        return Project.objects.get(pk=project).container_name
+
+    def try_image(self, image: str) -> dict[str, str]:
+        """The promises that the image breaks in a trial, and why."""
+        agent_type = AgentType.objects.get(pk="stub")
+        agent_type.image = image
+        ensure_gateway_image(self.engine.client)  # it has Python, which the servers of a trial need
+        lines = try_type(agent_type=agent_type, within=1.0)
+        return {line.promise: line.detail for line in lines if line.verdict is Verdict.BROKEN}
 
     def await_reason(self, project: str, told: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
         def look() -> dict[str, Any] | None:

@@ -69,6 +69,7 @@ ROWS: list[tuple[Exception, int, str, dict[str, str]]] = [
     (containers.FirewallMissingError(SENTENCE), 503, "engine_unavailable", {"Retry-After": "30"}),
     (containers.GatewayMissingError(SENTENCE), 503, "engine_unavailable", {"Retry-After": "30"}),
     (containers.NoRoomError(SENTENCE), 503, "no_capacity", {"Retry-After": "60"}),
+    (containers.ImageUnusableError(SENTENCE), 502, "engine_error", {}),
     (containers.StillStoppingError(SENTENCE), 503, "still_stopping", {"Retry-After": "10"}),
     (containers.EngineRefusedError(SENTENCE), 502, "engine_error", {}),
     (containers.AddressUnusableError(SENTENCE), 502, "engine_error", {}),
