@@ -7,17 +7,8 @@ from containers.docker_api.building.image_build import inspect_image
 from containers.docker_api.building.pinned_base import read_pin
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import understand_answer
+from containers.docker_api.image_rules import find_fault
 from containers.engine.images import CAPABILITIES_LABEL, CONTRACT_LABEL, Capability, ImageFacts
-from containers.errors import ImageMissingError
-
-
-def read_image_id(connection: Connection, image: str) -> str:
-    """Returns the image's id, or an empty string if there is no such image."""
-    try:
-        with connection.call() as client, understand_answer():
-            return str(client.inspect_image(image)["Id"])
-    except ImageMissingError:
-        return ""
 
 
 def describe_image(connection: Connection, image: str) -> ImageFacts | None:
@@ -32,6 +23,7 @@ def describe_image(connection: Connection, image: str) -> ImageFacts | None:
             base=str(pin) if pin else None,
             capabilities=read_capabilities(labels.get(CAPABILITIES_LABEL)),
             has_contract=labels.get(CONTRACT_LABEL) == str(CONTRACT_VERSION),
+            fault=find_fault(found["Config"] or {}),
         )
 
 

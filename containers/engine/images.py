@@ -27,12 +27,14 @@ class ImageFacts:
 
     `base` is the image on which this one is based, as `name@digest`, or None if it does not say. `capabilities`
     holds only those that the contract knows. `has_contract` says whether it declares that it keeps the agent contract.
+    `fault` says in a sentence why no agent can have it, as far as its declarations show.
     """
 
     image_id: str
     base: str | None = None
     capabilities: tuple[str, ...] = ()
     has_contract: bool = False
+    fault: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

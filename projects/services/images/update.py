@@ -5,7 +5,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Case, F, Q, Value, When
 
-from containers.errors import EngineError, ImageMissingError
+from containers.errors import EngineError, ImageMissingError, ImageUnusableError
 from containers.get_engine import get_engine
 from projects.errors import ImagePinnedError, OperationInProgressError, ProjectSuspendedError
 from projects.models import Actor, AgentType, Project
@@ -92,6 +92,8 @@ def find_newest(project: Project) -> str:
         found = get_engine().describe_image(name)
     if found is None:
         raise ImageMissingError(f"The image {name} is not on the engine. Ask the staff to build it.")
+    if found.fault:
+        raise ImageUnusableError(found.fault)
     return found.image_id
 
 

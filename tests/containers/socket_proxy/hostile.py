@@ -62,7 +62,11 @@ HOSTILE: dict[str, list[Any]] = {
     "HostConfig.MaskedPaths": [[], None],
     "HostConfig.ReadonlyPaths": [[], None],
     "HostConfig.Sysctls": [{"kernel.core_pattern": "|/x"}, {"net.ipv4.ip_forward": "1"}],
-    "HostConfig.Tmpfs": [{"/tmp": "rw,exec,suid,dev"}, {"/etc": "rw,noexec,nosuid,nodev,size=1m"}, {"/tmp": ""}],
+    "HostConfig.Tmpfs": [
+        {"/tmp": "rw,exec,suid,dev"}, {"/etc": "rw,noexec,nosuid,nodev,size=1m"}, {"/tmp": ""},
+        *[{path: "rw,noexec,nosuid,nodev,size=1m"}
+          for path in ("/data/x", "/proc", "/dev", "/sys/fs", "/usr/bin", "/run/secrets", "x", "/")],
+    ],
     # Limits.
     "HostConfig.Memory": [0, -1, True, "1", None, 1.5],
     "HostConfig.MemorySwap": [-1, 0],

@@ -12,11 +12,20 @@ from containers.engine.trials import TRIAL_LABEL
 from containers.gateway.vocabulary import AgentsNetwork, GatewaySpec, Reach
 from containers.hardening import container_payload
 from containers.identity import helper_labels, network_name, own_labels
-from containers.volume_containers import carrier_payload, handover_payload, keeper_payload
+from containers.volume_containers import (
+    CARRIER,
+    HANDOVER_LABEL,
+    carrier_payload,
+    handover_payload,
+    keeper_payload,
+    look_payload,
+)
 from tests.containers.engine_fixtures import make_spec
 from tests.containers.memory_under_test import MemoryUnderTest
 
 OTHER = "f" * 64
+PLACES = ("/dev/shm", "/home/agent", "/run", "/var/lib/x")
+OF_IMAGE = f"berth-image{CARRIER}"
 
 
 def make_bodies() -> dict[str, dict[str, Any]]:
@@ -39,6 +48,8 @@ def make_bodies() -> dict[str, dict[str, Any]]:
         "handover": handover_payload(spec, 10_002, volume=volume),
         "keeper": keeper_payload(image="i", labels=own_labels(), state=volume, since="2026-11-20"),
         "carrier": carrier_payload(name, image="i", volume=volume, labels=spec.labels, size=1 << 30),
+        "agent of an image with volumes": container_payload(spec, network=network_name(), places=PLACES),
+        "looks into an image": look_payload(image="i", labels={HANDOVER_LABEL: OF_IMAGE}, places=PLACES),
         "measures": measuring_payload("true", [(volume, own_labels())] * 3, image="i"),
         "sets rules": rules_container._payload("true", network="host", image="berth/firewall:latest"),
         "reads resolvers": rules_container._payload("true", network="bridge", image="berth/firewall:latest"),
