@@ -97,10 +97,11 @@ class GatewayClient:
         a credential that it does not know is invalid everywhere.
         """
         answer = self._ask("truth", **({"missed_nothing": True} if missed_nothing else {}))
-        seen, now = object_of(answer.get("seen")), answer.get("now")
+        seen = object_of(answer.get("seen"))
+        given = (answer.get("now"), answer.get("began"))
+        now, began = (float(at) if isinstance(at, int | float) else None for at in given)
         sightings = {project: read_sighting(object_of(each)) for project, each in seen.items()}
-        trouble = str(answer.get("trouble") or "")[:300]
-        return Look(sightings, float(now) if isinstance(now, int | float) else None, trouble)
+        return Look(sightings, now, began, str(answer.get("trouble") or "")[:300])
 
     def counters(self, *, project: str, container: str) -> Mapping[str, Any] | None:
         """Returns what the container uses, in the form of an engine's stats. None: it is not on the gateway's node."""

@@ -51,11 +51,12 @@ _MOMENTS = (
 
 
 class Look(NamedTuple):
-    """The sightings of one gateway by project, and what its clock showed then, in seconds since 1970. None: an older
-    gateway did not say."""
+    """The sightings of one gateway by project, what its clock showed then, and when it was started, in seconds since
+    1970. None: an older gateway did not say."""
 
     sightings: dict[str, Sighting]
     now: float | None
+    began: float | None
     trouble: str
     """What is wrong with the gateway's disk, as a sentence for staff; empty if all is well."""
 

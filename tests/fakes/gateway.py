@@ -70,7 +70,7 @@ class MemoryGateway:
 
     def restart(self) -> None:
         """Restarts the process, which loses everything that was only in memory."""
-        self._seen, self._began = {}, time.time()
+        self._seen, self._began = {}, self.clock() if self.clock else time.time()
 
     def answer(self, line: bytes) -> bytes:
         message = json.loads(line)

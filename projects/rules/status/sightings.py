@@ -31,7 +31,7 @@ _WORD_OF = {"token": "telegram", "polling": "polling", "key": "key", "permission
 OK = 200
 
 _TOLD_BY_TELEGRAM = {
-    OK: {"token": False, "polling": False},
+    OK: {"token": False},
     401: {"token": True},
     409: {"token": False, "polling": True},
 }
@@ -149,6 +149,11 @@ def has_fallen_silent(
     if polled_at is not None and polled_at >= since:
         return now - polled_at > POLLS_WITHIN
     return reached_at is None or reached_at < since
+
+
+def does_poll(seen_well: str) -> bool:
+    """Returns whether this run of the agent, or a former one with the same token, has received messages by polling."""
+    return not {"polling", "!polling"}.isdisjoint(seen_well.split())
 
 
 def is_refuted(agent_code: str, seen_well: str) -> bool:

@@ -30,13 +30,16 @@ T = TypeVar("T")
 
 
 class Seen(NamedTuple):
-    """What all gateways have seen, the nodes whose gateways do not answer, the projects whose entry one refuses, and
+    """What all gateways have seen, the nodes whose gateways do not answer, and the projects whose entry one refuses.
+
+    `began` is when the youngest of these gateways was started, in seconds since 1970, if they say so. `troubles` is
     what gateways say about their disks, by node.
     """
 
     sightings: dict[str, Sighting]
     silent: set[str]
     refused: set[str]
+    began: float | None
     troubles: dict[str, str]
 
 
@@ -51,16 +54,17 @@ def look_at_all(ways: Mapping[str, Transport]) -> Seen:
     equal = {node for node, result in results.items() if result.sent == 0}
     refused = {project for result in results.values() for project in result.refused}
     looks = look.ask(lambda client, node: (client.look(missed_nothing=node in equal), time.monotonic()))
-    seen: dict[str, Sighting] = {}
+    seen, began = dict[str, Sighting](), list[float]()
     for found, at in looks.values():
         ahead = _find_ahead(found.now, at)
+        began += [found.began - ahead] if found.began is not None else []
         for project, each in found.sightings.items():
             sighting = each.earlier(ahead) if ahead else each
             seen[project] = max(seen.get(project, sighting), sighting, key=_seen_at)
     if look.failures and len(look.failures) == len(ways):
         raise next(iter(look.failures.values()))
     troubles = look.troubles | {node: found.trouble for node, (found, _) in looks.items() if found.trouble}
-    return Seen(seen, set(look.failures), refused, troubles)
+    return Seen(seen, set(look.failures), refused, max(began, default=None), troubles)
 
 
 class _Look:

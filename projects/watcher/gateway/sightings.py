@@ -22,6 +22,7 @@ from projects.rules.status.sightings import (
     UNRESPONSIVE,
     Facts,
     Judgement,
+    does_poll,
     find_facts,
     has_fallen_silent,
     is_astray,
@@ -37,10 +38,13 @@ _NOTHING = Sighting(*[None] * len(Sighting.__slots__))
 POLL_NOTED_EVERY = timedelta(minutes=1)
 
 
-def note_sightings(sightings: Mapping[str, Sighting], before: Remembered | None = None) -> int:
+def note_sightings(
+    sightings: Mapping[str, Sighting], before: Remembered | None = None, *, began: float | None = None
+) -> int:
     """Records sightings by project key. Returns how many rows have changed.
 
-    `before` has the sightings recorded earlier, so that only rows with new ones are read.
+    `before` has the sightings recorded earlier, so that only rows with new ones are read. `began` is when the gateway
+    was started, in seconds since 1970.
     """
     seen = {found: sighting for key, sighting in sightings.items() if (found := as_uuid(key))}
     behind = Project.objects.filter(instance=settings.BERTH_INSTANCE, is_behind_gateway=True)
@@ -51,7 +55,7 @@ def note_sightings(sightings: Mapping[str, Sighting], before: Remembered | None 
     changed = 0
     for project in chain(rows, silent):
         with passing_over(project, doing="note what the gateway has seen of"):
-            changed += _note(project, seen.get(project.pk))
+            changed += _note(project, seen.get(project.pk), _past(began))
     return changed
 
 
@@ -80,13 +84,13 @@ def note_absence(*, since: datetime | None) -> int:
     return rows.exclude(bot_id=None).update(seen_code=UNRESPONSIVE, updated_at=clock.now())
 
 
-def _note(project: Project, sighting: Sighting | None) -> int:
+def _note(project: Project, sighting: Sighting | None, began: datetime | None) -> int:
     """Records a sighting. Returns how many rows have changed.
 
     Without one, the gateway has seen nothing of the agent since its own start: what the row knows still counts, and the
     agent may have fallen silent.
     """
-    changed, values = 0, dict(_find_changes(project, sighting or _NOTHING, is_seen=sighting is not None))
+    changed, values = 0, dict(_find_changes(project, sighting or _NOTHING, began, is_seen=sighting is not None))
     if values:
         here = Project.objects.filter(pk=project.pk, sees_from=project.sees_from)
         # The status depends only on the first poll of a run, not on later ones.
@@ -101,7 +105,9 @@ def _note(project: Project, sighting: Sighting | None) -> int:
     return changed
 
 
-def _find_changes(project: Project, sighting: Sighting, *, is_seen: bool) -> Iterator[tuple[str, Any]]:
+def _find_changes(
+    project: Project, sighting: Sighting, began: datetime | None, *, is_seen: bool
+) -> Iterator[tuple[str, Any]]:
     begin = project.sees_from
     since = 0.0 if begin is None or is_future(begin, now=clock.now()) else begin.timestamp()
     known = Judgement(code=project.seen_code, well=project.seen_well)
@@ -113,7 +119,7 @@ def _find_changes(project: Project, sighting: Sighting, *, is_seen: bool) -> Ite
     else:
         strays = project.seen_code == SOURCE_ADDRESS
     code = judged.code or (SOURCE_ADDRESS if strays else "")
-    code = code or (UNRESPONSIVE if _is_silent(project, polled_at, reached_at) else "")
+    code = code or (UNRESPONSIVE if _is_silent(project, polled_at, reached_at, began) else "")
     if code != project.seen_code:
         yield "seen_code", code
     if judged.well != project.seen_well:
@@ -151,11 +157,19 @@ def _find_reached(sighting: Sighting) -> datetime | None:
     return max((found for each in moments if (found := _past(each))), default=None)
 
 
-def _is_silent(project: Project, polled_at: datetime | None, reached_at: datetime | None) -> bool:
+def _is_silent(
+    project: Project, polled_at: datetime | None, reached_at: datetime | None, began: datetime | None
+) -> bool:
     """Returns whether the agent has fallen silent. The row has sightings from before the gateway's last start."""
     if project.bot_id is None or project.container_state != ContainerState.RUNNING:
         return False
     known = [each for each in (reached_at, project.polled_at) if each]
+    if polled_at is None and began is not None and does_poll(project.seen_well):
+        # The gateway does not know of earlier polls. One has been under way when it was started, at the latest.
+        is_young = is_recent(project.started_at, within=FIRST_POLL_WITHIN, now=clock.now())
+        if project.seen_code == UNRESPONSIVE and reached_at is None and not is_young:
+            return True
+        polled_at = max(began, project.polled_at or began)
     return has_fallen_silent(
         now=clock.now(), since=project.started_at, reached_at=max(known, default=None), polled_at=polled_at
     )

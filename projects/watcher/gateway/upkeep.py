@@ -100,8 +100,8 @@ def look_after_gateway(before: Remembered | None = None) -> None:
 def _look(before: Remembered | None) -> str:
     """Starts and updates the gateway. Returns a warning about the running gateway, or an empty text."""
     place, ways = ensure_gateway(), get_engine().gateways()
-    sightings, silent, refused, troubles = look_at_all(ways)
-    note_sightings(sightings, before)
+    sightings, silent, refused, began, troubles = look_at_all(ways)
+    note_sightings(sightings, before, began=began)
     clear_past_budgets()
     forget_nodes(place.address.nodes)
     late = place.address.warning

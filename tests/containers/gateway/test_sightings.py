@@ -34,7 +34,7 @@ def test_facts_are_read() -> None:
 
 
 def test_an_older_gateway_tells_no_facts_and_not_its_time() -> None:
-    assert look(seen={"one": {"last_poll": 5.0}}) == Look({"one": replace(NOTHING, last_poll=5.0)}, None, "")
+    assert look(seen={"one": {"last_poll": 5.0}}) == Look({"one": replace(NOTHING, last_poll=5.0)}, None, 1.0, "")
 
 
 @pytest.mark.parametrize(

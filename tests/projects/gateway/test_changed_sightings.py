@@ -1,6 +1,7 @@
 """Recording sightings reads only rows with new ones, and all rows from time to time."""
 
 from collections.abc import Callable
+from datetime import datetime
 from uuid import UUID, uuid4
 
 import pytest
@@ -55,9 +56,9 @@ def test_the_rows_of_agents_without_news_are_not_read(
     noted: list[UUID] = []
     note = sightings._note
 
-    def noting(project: Project, seen: Sighting) -> None:
+    def noting(project: Project, seen: Sighting, began: datetime | None) -> None:
         noted.append(project.pk)
-        note(project, seen)
+        note(project, seen, began)
 
     monkeypatch.setattr(sightings, "_note", noting)
     before = Remembered()

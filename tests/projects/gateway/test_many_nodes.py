@@ -42,8 +42,8 @@ class Silent:
 
 def test_silent_gateways_are_asked_once_and_side_by_side(engine: MemoryEngine, project: Project) -> None:
     silent = Silent(together=4)
-    _, nodes, _, _ = look_at_all({"a": engine.gateway(), **{f"s{number}": silent for number in range(8)}})
-    assert (len(nodes), silent.asked) == (8, 8)
+    seen = look_at_all({"a": engine.gateway(), **{f"s{number}": silent for number in range(8)}})
+    assert (len(seen.silent), silent.asked) == (8, 8)
 
 
 @pytest.mark.parametrize("ahead", [-3600.0, 3600.0])

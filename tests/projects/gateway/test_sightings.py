@@ -52,7 +52,7 @@ def test_a_silent_agent_is_degraded_and_recovers(
 ) -> None:
     see(**what)
     assert told(api, project) == ("degraded", code)
-    see(**dict.fromkeys(what, 200))
+    see(**dict.fromkeys(what, 200), last_poll=clock.now().timestamp())
     assert told(api, project) == ("running", "")
 
 

@@ -29,8 +29,8 @@ NOW = datetime(2026, 11, 30, tzinfo=UTC)
     ("telegram", "provider", "polled_at", "judged"),
     [
         (NOTHING, NOTHING, None, ("", "")),
-        ((200, 50.0), NOTHING, None, ("", "telegram polling")),
-        ((200, 50.0), (200, 50.0), None, ("", "telegram polling key provider")),
+        ((200, 50.0), NOTHING, None, ("", "telegram")),
+        ((200, 50.0), (200, 50.0), 40.0, ("", "telegram polling key provider")),
         ((401, 50.0), (200, 50.0), None, ("telegram_token", "!telegram key provider")),
         ((409, 50.0), NOTHING, 40.0, ("telegram_conflict", "telegram !polling")),
         ((502, 50.0), NOTHING, 40.0, ("", "telegram polling")),
