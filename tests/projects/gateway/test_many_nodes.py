@@ -47,7 +47,7 @@ def test_silent_gateways_are_asked_once_and_side_by_side(engine: MemoryEngine, p
 
 
 @pytest.mark.parametrize("ahead", [-3600.0, 3600.0])
-def test_of_two_nodes_the_later_sighting_counts_whatever_their_clocks(project: Project, ahead: float) -> None:
+def test_of_two_nodes_the_later_sighting_counts_by_any_clocks(project: Project, ahead: float) -> None:
     key, now = str(project.pk), clock.now().timestamp()
     former, present = MemoryGateway(), MemoryGateway()
     former.clock, present.clock = lambda: now + ahead, lambda: now

@@ -128,7 +128,7 @@ def test_a_row_of_the_version_before_is_understood(gateway: MemoryGateway, find:
 def test_the_gateway_s_clock_need_not_be_ours(
     gateway: MemoryGateway, project: Project, time: Clock, api: Any, control: Any, ahead: int
 ) -> None:
-    """A refusal from before a start does not count and one from after it does, whatever the clock of its machine."""
+    """A refusal from before a start does not count and one from after it does, no matter what clock its machine has."""
 
     def clock() -> float:
         return time.now.timestamp() + ahead

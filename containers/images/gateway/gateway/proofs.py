@@ -48,7 +48,7 @@ def read_object(body: bytes) -> Mapping[str, object]:
 
 
 def words_of(body: bytes) -> Iterator[str]:
-    """Yields the code, type and message of a provider's error, whatever its format."""
+    """Yields the code, type and message of a provider's error in any format."""
     answer = read_object(body)
     error = answer.get("error")
     for place in (error if isinstance(error, dict) else {}, answer):

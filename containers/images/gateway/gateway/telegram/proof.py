@@ -1,6 +1,6 @@
 """Reads from an answer of the Bot API whether Telegram accepts the token, and whether another program polls. Pure.
 
-Telegram answers 401 or 404 to a wrong token, whatever the method, and 404 also to a method that it does not know.
+Telegram answers 401 or 404 to a wrong token with every method, and 404 also to a method that it does not know.
 """
 
 from gateway.proofs import NOTHING, Fact, Proof, read_object
