@@ -24,17 +24,18 @@ class Faults:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.place, self.code = "", ""
         self.met = 0
-        self._damaged = set[int]()
+        self._is_next_damaged = False
         connect = partial(sqlite3.connect, factory=self._make_class())
         monkeypatch.setattr("gateway.budgets.usage_file.sqlite3.connect", connect)
         monkeypatch.setattr(disk, "RETRY_AFTER", 0.01)
+        monkeypatch.setattr(disk, "READ_WITHIN", 60.0)
         monkeypatch.setattr(stores, "OPEN_AGAIN_AFTER", 0.01)
 
     def _make_class(self) -> type[sqlite3.Connection]:
         faults = self
 
         class Connection(sqlite3.Connection):
-            is_new = True
+            is_damaged = False
 
             def execute(self, sql: str, *rest: Any) -> sqlite3.Cursor:
                 faults.check(self, sql)
@@ -48,16 +49,23 @@ class Faults:
 
     def begin(self, place: str, code: str, ledger: Ledger) -> None:
         ledger._sizes._kept.clear()  # so that sizes are written again
-        self._damaged = {id(ledger._disk.usage_file._connection)}
+        ledger._disk.usage_file.connection.is_damaged = code in DAMAGE  # type: ignore[attr-defined]  # a `Connection`
+        self.place, self.code = place, code
+
+    def begin_at_start(self, place: str, code: str) -> None:
+        """Like `begin`, for the file that is opened next."""
+        self._is_next_damaged = code in DAMAGE
         self.place, self.code = place, code
 
     def end(self) -> None:
         self.place = ""
 
-    def check(self, connection: sqlite3.Connection, sql: str) -> None:
+    def check(self, connection: Any, sql: str) -> None:
         if not self.place or not sql.strip().startswith(self.place):
             return
-        if self.code in DAMAGE and id(connection) not in self._damaged:
+        if self._is_next_damaged:
+            connection.is_damaged, self._is_next_damaged = True, False
+        if self.code in DAMAGE and not connection.is_damaged:
             return
         self.met += 1
         error = (sqlite3.DatabaseError if self.code in DAMAGE else sqlite3.OperationalError)(self.code)

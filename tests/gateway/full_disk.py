@@ -1,4 +1,4 @@
-"""A disk of one megabyte that a test fills, for the gateway's state."""
+"""A disk of one megabyte that a test fills or makes read-only, for the gateway's state."""
 
 import subprocess
 from collections.abc import Iterator
@@ -23,6 +23,13 @@ class SmallDisk:
 
     def make_room(self) -> None:
         self._filling.unlink()
+
+    def forbid_writes(self) -> None:
+        """Nobody may have a file on it open for writing."""
+        subprocess.run(["mount", "-o", "remount,ro", str(self.folder)], check=True)
+
+    def allow_writes(self) -> None:
+        subprocess.run(["mount", "-o", "remount,rw", str(self.folder)], check=True)
 
 
 @contextmanager

@@ -17,7 +17,6 @@ from gateway.rules.refusals import RefusedError, Why
 
 from tests.gateway.disk_faults import CODES, DAMAGE, STATEMENTS, Faults, Service
 from tests.gateway.test_ledger import Clock, run
-from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.one_database, pytest.mark.sampled(8)]
 
@@ -117,24 +116,6 @@ def test_counts_are_complete_after_a_fault(
     run(tmp_path, NOW, test)
 
 
-def copy_still(folder: Path, to: Path) -> None:
-    """Copies the files at a moment at which the disk's thread changes none of them, as if it was killed then."""
-
-    def describe() -> list[tuple[str, int, int]]:
-        found = [(each.name, each.stat()) for each in sorted(folder.iterdir())]
-        return [(name, facts.st_size, facts.st_mtime_ns) for name, facts in found]
-
-    def is_copied() -> bool:
-        shutil.rmtree(to, ignore_errors=True)
-        with suppress(shutil.Error, FileNotFoundError):
-            before = describe()
-            shutil.copytree(folder, to)
-            return describe() == before
-        return False
-
-    wait_until(is_copied)
-
-
 @pytest.mark.parametrize("code", CODES)
 @pytest.mark.parametrize("place", STATEMENTS)
 @pytest.mark.parametrize("is_killed", [True, False], ids=["killed", "stopped"])
@@ -152,7 +133,8 @@ def test_no_budget_is_overspent_by_the_process_after_a_fault(
         await life.live(10)
         sold = life.sold["limited"]
         if is_killed:
-            copy_still(tmp_path / "one", tmp_path / "two")
+            # In the disk's thread, so that nothing is written meanwhile.
+            await ledger._disk.run(lambda _: shutil.copytree(tmp_path / "one", tmp_path / "two"), is_read=True)
         faults.end()
 
     async def go_on(ledger: Ledger) -> Any:
@@ -166,3 +148,41 @@ def test_no_budget_is_overspent_by_the_process_after_a_fault(
     run(tmp_path / "one", NOW, fail)
     found = run(tmp_path / ("two" if is_killed else "one"), NOW, go_on)
     assert sold < found <= BUDGET
+
+
+@pytest.mark.parametrize("code", CODES)
+@pytest.mark.parametrize("place", ["PRAGMA", "BEGIN", "COMMIT", "SELECT", "DELETE", "INSERT", "UPDATE"])
+def test_a_process_that_starts_with_a_fault_goes_on_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, code: str
+) -> None:
+    faults, service, sold = Faults(monkeypatch), Service(), 0
+
+    async def leave(ledger: Ledger) -> None:
+        nonlocal sold
+        life = Life(ledger, place, service)
+        await life.live(5)
+        await ledger.reserve(life.entry("limited"), "m", input_tokens=5, min_output=1, max_output=500)
+        sold = life.sold["limited"] + 505
+        await service.read(ledger)
+
+    async def start(ledger: Ledger) -> int:
+        life = Life(ledger, place, service)
+        await look(ledger, service)
+        await life.live(3)
+        if code not in DAMAGE:
+            assert life.sold["limited"] == 0
+            assert ledger.stores.trouble
+        faults.end()
+        async with asyncio.timeout(30):
+            while ledger.stores.trouble:
+                await asyncio.sleep(0.005)
+        await service.read(ledger)
+        await life.use_up()
+        return life.sold["limited"]
+
+    run(tmp_path, NOW, leave)
+    faults.begin_at_start(place, code)
+    found = run(tmp_path, NOW, start)
+    assert faults.met
+    lost = 505 if code in DAMAGE else 0
+    assert 0 < found <= BUDGET - sold + lost, "Only what was in flight in a file that is damaged at a start is unknown."

@@ -70,14 +70,23 @@ def test_everything_but_calls_under_a_budget_works_while_the_disk_is_full(
     assert counted["estimated"] == 0
 
 
-def test_a_gateway_that_starts_on_a_full_disk_says_so(
-    own_gateway: Gateway, disk: SmallDisk, limited: Agent, provider: StreamingProvider
-) -> None:
+@pytest.mark.parametrize("fault", ["full", "read-only"])
+def test_a_gateway_starts_although_its_disk_takes_no_data(
+    own_gateway: Gateway, disk: SmallDisk, limited: Agent, telegram: FakeTelegram, provider: StreamingProvider,
+    fault: str
+) -> None:  # fmt: skip
+    free = new_agent(own_gateway, telegram, provider)
     own_gateway.kill()
-    disk.fill()
+    (disk.folder / "entries" / "half.new").write_text("")
+    begin, end = (disk.fill, disk.make_room) if fault == "full" else (disk.forbid_writes, disk.allow_writes)
+    begin()
     own_gateway.start()
-    assert limited.chat("a", max_tokens=100).status == 503
-    assert "its disk is full" in own_gateway.ask("truth")["trouble"]
-    disk.make_room()
+    assert (limited.chat("a", max_tokens=100).status, free.chat("a").status, free.bot("getMe").status) == (
+        503,
+        200,
+        200,
+    )
+    assert f"its disk is {fault}" in own_gateway.ask("truth")["trouble"]
+    end()
     wait_until(lambda: limited.chat("a", max_tokens=100).status == 200, within=PATIENCE)
     assert own_gateway.ask("truth")["trouble"] == ""

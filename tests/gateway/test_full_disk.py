@@ -3,11 +3,14 @@
 import asyncio
 import resource
 import sqlite3
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
-from gateway.budgets import stores, usage_file
+from gateway.budgets import disk, stores, usage_file
+from gateway.budgets import ledger as ledger_module
+from gateway.budgets.disk_errors import DiskError
 from gateway.budgets.ledger import Ledger
 from gateway.meters.usage import Usage
 from gateway.rules.refusals import RefusedError, Why
@@ -88,6 +91,33 @@ def test_a_ledger_ends_although_its_file_was_never_opened(tmp_path: Path, monkey
 
     run(tmp_path, NOW, test)
     assert not any(tmp_path.iterdir())
+
+
+def test_a_disk_that_hangs_delays_nobody_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module, name in ((disk, "HANGS_AFTER"), (disk, "READ_WITHIN"), (ledger_module, "DISK_WITHIN")):
+        monkeypatch.setattr(module, name, 0.05)
+
+    async def test(ledger: Ledger) -> dict[str, Any]:
+        ledger._disk.submit(lambda _: busy.wait(60))
+        try:
+            with pytest.raises(DiskError, match="does not answer"):
+                await ledger.read_since(0)
+            with pytest.raises(RefusedError) as refused:
+                await spend(ledger, 5, day_tokens=100)
+            assert refused.value.why is Why.LATER
+            assert "its disk does not answer" in ledger.stores.trouble
+            await spend(ledger, 7)
+        finally:
+            busy.set()
+        monkeypatch.undo()
+        while ledger.stores.trouble:
+            await asyncio.sleep(0)
+        await spend(ledger, 93, day_tokens=100)
+        return await ledger.read_since(0)
+
+    busy = threading.Event()
+    rows = run(tmp_path, NOW, test)["rows"]
+    assert sum(row["output"] for row in rows) == 100
 
 
 def test_a_gateway_that_is_killed_while_its_disk_is_full_serves_what_needs_no_ledger(

@@ -42,12 +42,12 @@ SOME_SILENT = (
     "The gateways of some nodes do not answer, so agents there reach nobody: {count} ({nodes}). docs/swarm.md says "
     "what to look at."
 )
-DISK_FAILS = "The gateway is at work, but its disk fails."
-"""The beginning of a warning that continues with what a gateway says about its disk."""
+PARTLY = "The gateway is at work, but does not do all that it should."
+"""The beginning of a warning that continues with the reason, such as a full disk."""
 REFUSES_SOME = "The gateway refuses what it is told about some agents, and goes by what it knew before:"
 """The beginning of a warning that names the projects."""
 
-NOT_DOWN = (FORMER_GOES_ON, REFUSES_SOME, DISK_FAILS, ASTRAY.partition("{")[0], SOME_SILENT.partition("{")[0])
+NOT_DOWN = (FORMER_GOES_ON, REFUSES_SOME, PARTLY, ASTRAY.partition("{")[0], SOME_SILENT.partition("{")[0])
 """The beginnings of warnings about a gateway that still works."""
 
 WITHOUT_GATEWAY = (

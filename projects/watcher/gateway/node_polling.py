@@ -5,12 +5,12 @@ gateway after the other, with those that answered.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple, TypeVar
 
 from accounts import clock
 from accounts.moments import CLOCKS_DIFFER
-from containers.errors import EngineError, EngineUnavailableError, GatewayDiskError
+from containers.errors import EngineError, EngineUnavailableError
 from containers.gateway.protocol import WITHIN, GatewayClient
 from containers.gateway.sightings import Sighting
 from containers.gateway.transport import Transport
@@ -33,7 +33,7 @@ class Seen(NamedTuple):
     """What all gateways have seen, the nodes whose gateways do not answer, and the projects whose entry one refuses.
 
     `began` is when the youngest of these gateways was started, in seconds since 1970, if they say so. `troubles` is
-    what gateways say about their disks, by node.
+    what those that answer do not do, by node.
     """
 
     sightings: dict[str, Sighting]
@@ -53,7 +53,7 @@ def look_at_all(ways: Mapping[str, Transport]) -> Seen:
     results = look.take_turns(held, lambda client, node: reconcile_with(client, held[node], rows, node=node))
     equal = {node for node, result in results.items() if result.sent == 0}
     refused = {project for result in results.values() for project in result.refused}
-    looks = look.ask(lambda client, node: (client.look(missed_nothing=node in equal), time.monotonic()))
+    looks = look.ask(lambda client, node: (client.look(missed_nothing=node in equal), time.monotonic()), among=held)
     seen, began = dict[str, Sighting](), list[float]()
     for found, at in looks.values():
         ahead = _find_ahead(found.now, at)
@@ -61,24 +61,24 @@ def look_at_all(ways: Mapping[str, Transport]) -> Seen:
         for project, each in found.sightings.items():
             sighting = each.earlier(ahead) if ahead else each
             seen[project] = max(seen.get(project, sighting), sighting, key=_seen_at)
-    if look.failures and len(look.failures) == len(ways):
+    if look.failures and not looks:
         raise next(iter(look.failures.values()))
-    troubles = look.troubles | {node: found.trouble for node, (found, _) in looks.items() if found.trouble}
-    return Seen(seen, set(look.failures), refused, max(began, default=None), troubles)
+    troubles = {node: str(error) for node, error in look.failures.items() if node in looks}
+    troubles |= {node: found.trouble for node, (found, _) in looks.items() if found.trouble}
+    return Seen(seen, look.failures.keys() - looks.keys(), refused, max(began, default=None), troubles)
 
 
 class _Look:
-    """A visit to all gateways. `failures` has the errors by node, and `troubles` what disks did not allow: a gateway
-    that cannot use its disk still tells what it sees.
-    """
+    """A visit to all gateways. `failures` has the errors by node."""
 
     def __init__(self, ways: Mapping[str, Transport]) -> None:
         self._ways = ways
         self.failures: dict[str, EngineError] = {}
-        self.troubles: dict[str, str] = {}
 
-    def ask(self, question: Callable[[GatewayClient, str], T]) -> dict[str, T]:
-        """Returns the answers by node. Skips nodes that failed before, and records new failures."""
+    def ask(self, question: Callable[[GatewayClient, str], T], *, among: Collection[str] | None = None) -> dict[str, T]:
+        """Returns the answers by node, and records failures. With `among`, also asks such nodes that failed before: a
+        gateway that cannot use its disk still tells what it sees.
+        """
 
         def ask(node: str, way: Transport) -> T | EngineError:
             try:
@@ -86,7 +86,7 @@ class _Look:
             except EngineError as error:
                 return error
 
-        wanted = {node: way for node, way in self._ways.items() if node not in self.failures}
+        wanted = {node: way for node, way in self._ways.items() if among is None or node in among}
         results = ask_all(ask, wanted, within=WITHIN, places=PLACES_OF_LOOKS)
         answers = {}
         for node in wanted:
@@ -111,8 +111,6 @@ class _Look:
                 break
             try:
                 done[node] = act(_client(node, self._ways[node]), node)
-            except GatewayDiskError as error:
-                self.troubles[node] = str(error)
             except EngineError as error:
                 self.failures[node] = error
         return done

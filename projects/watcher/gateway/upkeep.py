@@ -19,9 +19,9 @@ from projects.models.columns.at_rest import AT_REST
 from projects.models.installation import read_hold
 from projects.services.gateway.provisioning import (
     ASTRAY,
-    DISK_FAILS,
     FORMER_GOES_ON,
     NOT_DOWN,
+    PARTLY,
     REFUSES_SOME,
     SOME_SILENT,
     ensure_gateway,
@@ -111,16 +111,16 @@ def _look(before: Remembered | None) -> str:
     if late:
         return f"{FORMER_GOES_ON} {late}"
     if troubles:
-        return _describe_disks(troubles)
+        return _describe_troubles(troubles)
     if refused:
         return f"{REFUSES_SOME} {', '.join(sorted(refused))}. The log says why."
     return ASTRAY.format(address=astray) if (astray := find_astray(sightings)) else ""
 
 
-def _describe_disks(troubles: Mapping[str, str]) -> str:
+def _describe_troubles(troubles: Mapping[str, str]) -> str:
     """Returns a warning with what the first gateway says, and the nodes of all that have trouble."""
     nodes = ", ".join(node for node in sorted(troubles) if node)[:80]
-    return f"{DISK_FAILS} {f'Nodes: {nodes}. ' if nodes else ''}{troubles[min(troubles)]}"
+    return f"{PARTLY} {f'Nodes: {nodes}. ' if nodes else ''}{troubles[min(troubles)]}"
 
 
 def _retire() -> str:

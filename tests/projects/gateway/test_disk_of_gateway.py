@@ -1,9 +1,11 @@
 """A gateway whose disk fails still tells what it sees. Staff read what is wrong, and all is counted afterwards."""
 
+import json
 from typing import Any
 
 import pytest
 
+from containers.errors import EngineUnavailableError
 from projects.models import HourlyUsage, Project
 from projects.services.gateway.provisioning import describe_trouble, is_in_trouble
 from projects.watcher.gateway.upkeep import look_after_gateway
@@ -37,6 +39,25 @@ def test_a_full_disk_hides_no_sightings_and_is_shown_to_staff(
     assert describe_trouble() == ""
     use(limited, 300)
     assert sums()["input"] == 300
+
+
+@pytest.mark.parametrize("silent", ["usage", "apply"])
+def test_a_gateway_that_leaves_one_question_unanswered_is_read_all_the_same(
+    silent: str, gateway: MemoryGateway, limited: Project, time: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def answer(line: bytes) -> bytes:
+        if json.loads(line)["do"] == silent:
+            raise EngineUnavailableError("The gateway does not answer in time.")
+        return real(line)
+
+    real = gateway.answer
+    monkeypatch.setattr(gateway, "answer", answer)
+    gateway.see(str(limited.pk), telegram_status=401, telegram_at=time.now.timestamp())
+    Project.objects.filter(pk=limited.pk).update(entry_version=limited.entry_version + 1)
+    look_after_gateway()
+    limited.refresh_from_db()
+    assert limited.seen_code == "telegram_token"
+    assert "does not answer in time" in describe_trouble()
 
 
 def test_a_gateway_that_was_set_back_is_another_store(

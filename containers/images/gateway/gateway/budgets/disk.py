@@ -23,6 +23,12 @@ from gateway.budgets.usage_file import UsageFile
 
 RETRY_AFTER = 1.0
 """Seconds until failed writes are tried again."""
+HANGS_AFTER = 3.0
+"""Seconds that the disk may take for what waits at the same time. It needs a few hundredths."""
+READ_WITHIN = 2.0
+"""Seconds for a read, so that the service gets an answer while it waits for one."""
+HANGS = "its disk does not answer"
+"""Said of a disk that takes longer."""
 
 logger = logging.getLogger(__name__)
 
@@ -30,24 +36,30 @@ logger = logging.getLogger(__name__)
 class Disk:
     def __init__(self, file: Path) -> None:
         """Opens the file in the background. While that fails, every work fails and tries it again. Raises OSError."""
-        self.trouble = ""
-        """What is wrong with the disk, as the end of a sentence. Empty if the last write succeeded."""
         self.on_new_store: Callable[[str], None] | None = None
         """Is called in the disk's thread with the id of a file that replaces a damaged one."""
         self.usage_file = UsageFile(file)
         self._mirror = Mirror()
+        self._fault = ""
+        self._busy_since: float | None = None
         self._takes_changes = False
         self._kept: list[Task] = []
         self._queue = TaskQueue()
         self._thread = threading.Thread(target=self._serve, name="disk", daemon=True)
         self._thread.start()
 
+    @property
+    def trouble(self) -> str:
+        """Returns what is wrong with the disk, as the end of a sentence. Empty if the last write succeeded."""
+        since = self._busy_since
+        return self._fault or (HANGS if since is not None and time.monotonic() - since > HANGS_AFTER else "")
+
     def take_changes(self) -> None:
         """Begins to write kept changes. The rows of the previous process must be counted before, because they may have
         the same numbers.
         """
         self._takes_changes = True
-        self.keep(_do_nothing)
+        self.keep(_probe)
 
     def submit(self, work: Work) -> Future[Any]:
         """Queues the work, which runs in the order of submission. The future has its result or exception."""
@@ -68,7 +80,10 @@ class Disk:
         done: Future[Any] = Future()
         self._queue.put(Task(work, done, is_read))
         try:
-            return await asyncio.wrap_future(done)
+            async with asyncio.timeout(READ_WITHIN if is_read else None):
+                return await asyncio.wrap_future(done)
+        except TimeoutError:
+            raise DiskError(HANGS) from None
         except Exception as error:  # noqa: BLE001 - a work may raise anything
             raise DiskError(describe(error, self.usage_file.folder)) from None
 
@@ -83,22 +98,24 @@ class Disk:
             _ = self.usage_file.connection
         is_last, retry_at = False, 0.0
         while not is_last:
-            waits = RETRY_AFTER if self.trouble and self._takes_changes else None
+            waits = RETRY_AFTER if self._fault and self._takes_changes else None
             tasks, is_last = self._queue.collect(within=waits)
+            self._busy_since = time.monotonic()
             is_due = self._takes_changes and (is_last or time.monotonic() >= retry_at)
             self._write([each for each in tasks if not each.is_read], is_due=is_due)
-            if self.trouble and is_due:
+            if self._fault and is_due:
                 retry_at = time.monotonic() + RETRY_AFTER
             for each in tasks:
                 if each.is_read:
                     self._read(each)
+            self._busy_since = None
         if self._kept:
             logger.error("%s changes could not be written to disk before the end.", len(self._kept))
 
     def _write(self, tasks: list[Task], *, is_due: bool) -> None:
         if is_due:
             kept, self._kept = self._kept, []
-            if self.trouble and not kept and not tasks:
+            if self._fault and not kept and not tasks:
                 kept = [Task(_probe)]
             if kept or tasks:
                 self._commit([*kept, *tasks])
@@ -165,23 +182,19 @@ class Disk:
         return True
 
     def _note_trouble(self, error: Exception) -> None:
-        trouble = describe(error, self.usage_file.folder)
-        if trouble != self.trouble:
-            logger.error("The usage file cannot be written, so calls under a budget are refused: %s.", trouble)
-        self.trouble = trouble
-        if trouble != FULL:  # then reads still work, and the file could not be opened again
+        fault = describe(error, self.usage_file.folder)
+        if fault != self._fault:
+            logger.error("The usage file cannot be written, so calls under a budget are refused: %s.", fault)
+        self._fault = fault
+        if fault != FULL:  # then reads still work, and the file could not be opened again
             self.usage_file.close()
 
     def _note_success(self) -> None:
-        if self.trouble and not self._kept:
+        if self._fault and not self._kept:
             logger.warning("The usage file can be written again.")
-            self.trouble = ""
+            self._fault = ""
 
 
 def _probe(connection: sqlite3.Connection) -> None:
     """Changes something, to find out whether the disk takes data."""
     connection.execute("INSERT OR REPLACE INTO meta VALUES ('probe', ?)", (str(time.monotonic()),))
-
-
-def _do_nothing(_: sqlite3.Connection) -> None:
-    pass

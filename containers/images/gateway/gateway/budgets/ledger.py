@@ -31,6 +31,9 @@ from gateway.periods import hour_of
 PATIENCE = 20.0
 """Seconds that a call waits for other calls to be settled if they have reserved the amount it needs."""
 
+DISK_WITHIN = 10.0
+"""Seconds that a call waits for the disk. A healthy one needs a few hundredths."""
+
 
 class Ledger:
     def __init__(
@@ -170,14 +173,17 @@ class Ledger:
 
     async def _wait_for_disk(self, written: Future[Any], reservation: Reservation) -> None:
         try:
-            await asyncio.shield(asyncio.wrap_future(written))
+            async with asyncio.timeout(DISK_WITHIN):
+                await asyncio.shield(asyncio.wrap_future(written))
+        except (TimeoutError, asyncio.CancelledError) as error:
+            self._release(reservation)
+            self._write(Settle((reservation.id,)))
+            if isinstance(error, TimeoutError):
+                raise self.stores.refusal() from None
+            raise
         except Exception:  # noqa: BLE001 - the call is not covered, no matter why
             self._release(reservation)
             raise self.stores.refusal() from None
-        except asyncio.CancelledError:
-            self._release(reservation)
-            self._write(Settle((reservation.id,)))
-            raise
 
     def _next_id(self, entry: Entry) -> int:
         """Returns the number for a reservation, or 0 if it is not worth a try to write it."""

@@ -36,6 +36,9 @@ CREATE TABLE IF NOT EXISTS refusals (
 CREATE INDEX IF NOT EXISTS usage_by_seq ON usage (seq);
 """
 
+LOCKED_FOR = 1.0
+"""Seconds to wait for another program that has locked the file, such as a shell of an operator."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -122,7 +125,7 @@ def read_meta(connection: sqlite3.Connection, name: str) -> str:
 
 def open_checked(file: Path, *, is_checked: bool) -> sqlite3.Connection:
     """Raises sqlite3.Error. `is_checked` says that this process has read the whole file before."""
-    connection = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(file, timeout=LOCKED_FOR, isolation_level=None, check_same_thread=False)
     try:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")  # a commit survives a power failure

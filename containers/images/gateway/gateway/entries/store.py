@@ -48,11 +48,10 @@ class Store:
         """
         for file in sorted(self._folder.iterdir()):
             if file.suffix == UNFINISHED:
-                file.unlink()
+                _delete(file)
             elif file.suffix == ENDING and (record := self._read(file)):
                 if record.entry is None and self._is_old(file):
-                    with suppress(OSError):
-                        file.unlink()
+                    _delete(file)
                 else:
                     yield record
 
@@ -78,6 +77,12 @@ class Store:
             return None
         # A file renamed to another project's name says nothing about that project.
         return record if file.name == f"{record.project}{ENDING}" else None
+
+
+def _delete(file: Path) -> None:
+    """The next start tries again what the disk does not allow."""
+    with suppress(OSError):
+        file.unlink()
 
 
 def _replace(file: Path, content: bytes) -> None:
