@@ -3,11 +3,14 @@
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from gateway.budgets import mirror
 from gateway.budgets.disk_errors import DiskError
 from gateway.budgets.ledger import Ledger
+from gateway.budgets.usage_file import read_meta
 from gateway.entries.entry import Budget, Entry
 from gateway.meters.usage import Usage
 from gateway.periods import Period, hour_of, name_of
@@ -92,6 +95,7 @@ def test_a_file_that_is_damaged_meanwhile_is_written_again(
         await spend_all(ledger, entry(service))
         ledger.close()
         await service.read(ledger)
+        assert await ledger._disk.run(lambda connection: read_meta(connection, "read")), "The next process knows."
 
     run(tmp_path, NOW, test)
     assert (tmp_path / "usage.sqlite3.torn").exists()
@@ -124,3 +128,22 @@ def test_a_call_in_flight_while_the_file_is_damaged_counts_in_full_after_a_kill(
 
     run(tmp_path, NOW, lose)
     assert run(tmp_path, NOW, look) == 600
+
+
+def test_usage_that_nobody_reads_for_long_takes_little_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mirror, "MOST_CELLS", 10)
+    service, clock = Service(), Clock(2026, 11, 20)
+
+    async def test(ledger: Ledger) -> int:
+        for _ in range(60):
+            await spend(ledger, 1, Entry("p"))
+            clock.now += timedelta(hours=1)
+        await ledger._disk.run(lambda _: None)
+        remembered = len(ledger._disk._mirror._unread)
+        ledger._disk.usage_file.set_aside(ValueError())
+        await ledger._disk.run(lambda _: None)
+        await service.read(ledger)
+        return remembered
+
+    assert run(tmp_path, clock, test) <= 10, "Of sixty hours, at most ten are remembered one by one."
+    assert service.sum("p", "output") == 60

@@ -12,6 +12,10 @@ from dataclasses import astuple, replace
 from gateway.budgets.changes import Cell, Counts, Reservation, add, add_to
 from gateway.budgets.tasks import Work
 
+MOST_CELLS = 50_000
+"""Rows of usage that are remembered one by one, some 20 MB. If the service is away for so long that there are more,
+only the sums of days are."""
+
 
 class Mirror:
     """Used by the disk's thread only."""
@@ -23,6 +27,8 @@ class Mirror:
         """Usage that the service has asked for but perhaps not stored, with the number of its last change."""
         self._unread: dict[Cell, Counts] = {}
         self._seq = 0
+        self._days = 0
+        """How many sums of days there were when they were last added up, which is not repeated for each change."""
 
     def note(self, work: Work, answer: object) -> None:
         """Makes the change too, which is on disk now. `answer` is what the work returned."""
@@ -39,6 +45,9 @@ class Mirror:
 
     def add(self, cells: dict[Cell, Counts], seq: int) -> None:
         add_to(self._unread, cells)
+        if len(self._unread) > max(MOST_CELLS, 2 * self._days):
+            self._unread = _by_day(self._unread)
+            self._days = len(self._unread)
         self._seq = max(self._seq, seq)
 
     def show(self, since: int) -> None:
@@ -72,3 +81,10 @@ class Mirror:
         self.forget_usage()
         self.add(cells, seq)
         return store
+
+
+def _by_day(cells: dict[Cell, Counts]) -> dict[Cell, Counts]:
+    days: dict[Cell, Counts] = {}
+    for cell, counts in cells.items():
+        add_to(days, {Cell(cell.project, cell.hour // 24 * 24, ""): counts})
+    return days

@@ -43,7 +43,8 @@ class Stores:
         self._has_entries = has_entries
         self._is_doubtful = False
         self._known_since: float | None = None
-        self._read_to = 0
+        self._read_to = "", 0
+        """The store and the number up to which the service has read, as far as the disk knows."""
         self._one_at_a_time = asyncio.Lock()
         self._opening: asyncio.Task[None] | None = None
         self.is_open = False
@@ -125,8 +126,8 @@ class Stores:
     def _note_read(self, seq: int, store: str) -> None:
         if self._known_since is None:
             self._known_since = asyncio.get_running_loop().time()
-        if seq > self._read_to:
-            self._read_to = seq
+        if store != self._read_to[0] or seq > self._read_to[1]:
+            self._read_to = store, seq
             self._disk.keep(rows.NoteRead(seq, store))
 
     async def _read(self, seq: int, store: str) -> dict[str, Any]:
@@ -145,7 +146,7 @@ class Stores:
             self._totals.undo_begin()
             raise
         self._totals.stores.append(found)
-        self._is_doubtful, self._read_to, self._known_since = True, 0, None
+        self._is_doubtful, self._known_since = True, None
         self._spend(spent)
 
     async def _open_later(self) -> None:
