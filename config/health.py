@@ -1,6 +1,7 @@
 """Health checks: whether the process, the database, the engine and the watcher work."""
 
 from django.conf import settings
+from django.db import connection
 from django.db.models import F
 from django.db.utils import Error
 from django.http import HttpRequest, JsonResponse
@@ -27,6 +28,8 @@ DATABASE_LIMIT = 3.0
 """Seconds for the database. The engine has the two seconds of a read."""
 
 OK, UNAVAILABLE, MISSING, ENDING, DIFFER = "ok", "unavailable", "missing", "ending", "differ"
+REPLACED = "replaced"
+"""Someone has put another SQLite file in the place of the database, or removed it. Only a restart opens that one."""
 _WORDS = {Fault.READ_ONLY: "read-only", Fault.BUSY: "busy", Fault.FULL: "full"}
 
 
@@ -87,7 +90,8 @@ def _ask_database() -> str:
     except Error as error:
         fault = find_fault(error)
         return _WORDS.get(fault, UNAVAILABLE) if fault else UNAVAILABLE
-    return OK
+    is_replaced: bool = connection.is_replaced()  # type: ignore[attr-defined]  # both of our backends have it
+    return REPLACED if is_replaced else OK
 
 
 def _is_held() -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 _WORD = {"type": "string", "enum": ["ok", "unavailable"]}
 _PARTS: dict[str, dict[str, Any]] = {
     "status": _WORD,
-    "database": {"type": "string", "enum": ["ok", "unavailable", "read-only", "busy", "full"]},
+    "database": {"type": "string", "enum": ["ok", "unavailable", "read-only", "busy", "full", "replaced"]},
     "engine": _WORD,
     "watcher": {**_WORD, "description": "Missing if none has ever run."},
     "keys": {

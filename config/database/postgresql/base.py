@@ -72,6 +72,10 @@ class DatabaseWrapper(NotesFaults, base.DatabaseWrapper):
         if isinstance(pool, dict):
             pool.setdefault("connection_class", BoundedConnection)
 
+    def is_replaced(self) -> bool:
+        """Returns False: connections lead to a server, and not to a file that someone may replace."""
+        return False
+
     def connect(self) -> None:
         """Like Django's, but skips its initialisation of connections that come from the pool."""
         if not self.pool or self.alias not in RAN_DB_VERSION_CHECK:

@@ -18,6 +18,24 @@ STEPS = 10_000
 """Instructions of SQLite's virtual machine between two looks at the clock: some tenths of a millisecond."""
 
 
+_first_opened: dict[str, tuple[int, int] | None] = {}
+"""The file that each name led to when this process, or the one that it is a fork of, first opened it."""
+
+
+def _identify(name: str) -> tuple[int, int] | None:
+    """Returns device and number of the file, or None if there is none."""
+    try:
+        found = Path(name).stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def forget_file(name: str) -> None:
+    """Makes the next connection accept another file under this name, because this process has put it there."""
+    _first_opened.pop(name, None)
+
+
 def _is_late() -> bool:
     return seconds_left() == 0
 
@@ -52,7 +70,18 @@ class DatabaseWrapper(NotesFaults, base.DatabaseWrapper):
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         self._longest = self._current = float(conn_params["timeout"])
-        return super().get_new_connection(conn_params)
+        opened, name = super().get_new_connection(conn_params), str(conn_params["database"])
+        _first_opened.setdefault(name, _identify(name))
+        return opened
+
+    def is_replaced(self) -> bool:
+        """Returns whether someone has put another file in the place of the database, or removed it.
+
+        This process goes on with the former file, and all that it writes there is lost.
+        """
+        name = str(self.get_connection_params()["database"])
+        first = _first_opened.get(name)
+        return first is not None and _identify(name) != first
 
     def create_cursor(self, name: str | None = None) -> Any:
         self._limit_wait()

@@ -9,6 +9,7 @@ from typing import Any
 
 from config.database.faults import InUseError
 from config.database.limits import without_limits
+from config.database.sqlite.base import forget_file
 from config.environment.ownership import give_to_owner
 
 DRAFT = ".restoring"
@@ -57,6 +58,7 @@ def replaced(connection: Any, *, tables: Collection[str], keep_schema: bool) -> 
         connection.close()
         connection.settings_dict["NAME"] = name
     _put_in_place(draft, path)
+    forget_file(name)
 
 
 def last_value(connection: Any, table: str, _column: str) -> int | None:
