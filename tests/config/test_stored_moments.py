@@ -98,6 +98,7 @@ COLUMNS: dict[str, Reader | None] = {
     "projects.Trouble.well_since": of_alerts.well_since,
     "projects.Watch.heartbeat_at": of_watcher.heartbeat_at,
     "projects.Watch.lease_until": of_watcher.lease_until,
+    "projects.Watch.trusted_at": of_watcher.trusted_at,
     "sessions.Session.expire_date": of_accounts.session_expire_date,
 }
 ELSEWHERE: dict[str, Reader] = {

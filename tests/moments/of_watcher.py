@@ -16,6 +16,7 @@ from projects.models.installation import read_installation
 from projects.watcher.leader import become_leader
 from projects.watcher.reconcile.full import reconcile
 from projects.watcher.upkeep.reminders import EVERY, remind
+from projects.watcher.upkeep.steady_clock import SteadyClock
 from tests.fakes.engine import MemoryEngine
 from tests.moments.world import LONG_AGO, World
 
@@ -36,6 +37,13 @@ def lease_until(world: World, at: datetime, shift: timedelta) -> None:
     world.rows.update(observed_at=LONG_AGO)
     assert world.status() == "crashed"
     assert become_leader("next")
+
+
+def trusted_at(world: World, at: datetime, shift: timedelta) -> None:
+    """No row is deleted by its age just after a start, by no clock."""
+    become_leader("one")
+    Watch.objects.update(trusted_at=at)
+    assert not SteadyClock().is_trusted()
 
 
 def quarantined_since(world: World, at: datetime, shift: timedelta) -> None:

@@ -21,7 +21,8 @@ class Watch(models.Model):
 
     `firewall_warning` says why the agents' firewall is not in place; empty if it is. `bars_agents`: no agent may run
     meanwhile. `names_warning` says why agents' look-ups at the engine's name server are not limited. `holds_repairs`:
-    nothing is repaired, because the engine has containers that this database cannot explain.
+    nothing is repaired, because the engine has containers that this database cannot explain. `trusted_at` is when
+    the clock was last trusted (`projects.watcher.upkeep.steady_clock`).
     """
 
     instance = models.CharField(primary_key=True, max_length=20)
@@ -32,6 +33,7 @@ class Watch(models.Model):
     bars_agents = models.BooleanField(default=False, db_default=False)
     names_warning = models.CharField(max_length=1000, blank=True, default="", db_default="")
     holds_repairs = models.BooleanField(default=False, db_default=False)
+    trusted_at = models.DateTimeField(null=True)
 
     class Meta:
         verbose_name_plural = "watches"
@@ -48,6 +50,16 @@ class Watch(models.Model):
 def read_heartbeat() -> datetime | None:
     """Returns the last moment at which the rows agreed with the engine. None if there never was a heartbeat."""
     return Watch.objects.filter(instance=settings.BERTH_INSTANCE).values_list("heartbeat_at", flat=True).first()
+
+
+def read_trusted_clock() -> datetime | None:
+    """Returns the last time of a trusted clock, or of the last heartbeat if none was noted, or None."""
+    here = Watch.objects.filter(instance=settings.BERTH_INSTANCE).values_list("trusted_at", "heartbeat_at").first()
+    return here and (here[0] or here[1])
+
+
+def note_trusted_clock(at: datetime) -> None:
+    Watch.objects.filter(instance=settings.BERTH_INSTANCE).update(trusted_at=at)
 
 
 def is_beating(heartbeat: datetime) -> bool:

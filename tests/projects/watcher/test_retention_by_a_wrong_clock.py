@@ -103,6 +103,30 @@ def test_a_clock_that_is_far_off_at_the_start_is_not_trusted_for_a_day(
     assert not RevokedSession.objects.exists()
 
 
+@pytest.mark.sampled(6)
+@every_table
+@every_error
+def test_a_restart_while_the_clock_is_wrong_does_not_make_it_trusted(
+    wrong: timedelta, add: Add, alice: User, time: Time, run: Callable[..., None]
+) -> None:
+    """The watcher has noted its heartbeat by the wrong clock by then, perhaps several times."""
+    beaten(time.right - MINUTE)
+    kept = Retention()
+    run(kept, 3 * WAIT)
+    row = add(alice, time.right)
+    time.wrong = wrong
+    for _ in range(3):
+        run(kept, 2 * WAIT)
+        beaten(time.now())
+        kept = Retention()
+    run(kept, 2 * WAIT)
+    time.wrong = timedelta(0)
+    run(kept, WAIT - MINUTE)
+    kept = Retention()
+    run(kept, WAIT - MINUTE)
+    assert type(row).objects.filter(pk=row.pk).exists()
+
+
 def test_a_run_that_has_begun_ends_when_the_clock_steps(
     alice: User, time: Time, run: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
