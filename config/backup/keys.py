@@ -12,6 +12,7 @@ from django.conf import settings
 from django.views.decorators.debug import sensitive_variables
 
 from config.backup.errors import BackupError
+from config.backup.small_files import read_small
 from config.backup.whole_files import sync_directory, why_not_written, write_whole
 from config.environment import env
 from containers.outbound.foreign_json import read_json
@@ -43,7 +44,7 @@ def write_key_file(path: Path) -> None:
     """
     keys = current_keys()
     try:
-        is_there = path.exists()
+        is_there = path.is_file()
     except OSError as error:
         raise BackupError(why_not_written(path, error)) from None
     if is_there and read_key_file(path) != keys:
@@ -54,11 +55,9 @@ def write_key_file(path: Path) -> None:
 
 @sensitive_variables()
 def read_key_file(path: Path) -> Keys:
-    """Raises `BackupError` if the file is not a key file."""
+    """Raises `BackupError` if the file is not a key file. It may be a pipe, which can be read only once."""
     try:
-        with path.open("rb") as file:
-            content = file.read(LARGEST + 1) if path.is_file() else b""
-        value = read_json(content)
+        value = read_json(read_small(path, most=LARGEST))
     except OSError as error:
         raise BackupError(f"{path} cannot be read ({error.strerror}). Check the path and its permissions.") from None
     except ValueError:

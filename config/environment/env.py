@@ -3,6 +3,7 @@
 A value that is not valid raises `ImproperlyConfigured` with one sentence that names the variable.
 """
 
+import errno
 import os
 import re
 from decimal import Decimal
@@ -10,6 +11,9 @@ from ipaddress import ip_address
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
+
+LONGEST_FILE = 1024 * 1024
+"""Characters of a file with a value."""
 
 LONGEST_SHOWN = 60
 """Characters of a wrong value that a message repeats."""
@@ -24,11 +28,19 @@ def text(name: str, default: str = "") -> str:
     if not path:
         return _decodable(name, value).strip() or default
     try:
-        return Path(path).read_text(encoding="utf-8").strip() or default
+        return _read_file(path).strip() or default
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not text"
         message = f"{name}_FILE names a file that cannot be read ({reason}). Correct the path or its permissions."
         raise ImproperlyConfigured(message) from None
+
+
+def _read_file(path: str) -> str:
+    with Path(path).open(encoding="utf-8") as file:
+        content = file.read(LONGEST_FILE + 1)
+    if len(content) > LONGEST_FILE:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+    return content
 
 
 def _decodable(name: str, value: str) -> str:

@@ -1,3 +1,4 @@
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,7 @@ class Command(BaseCommand):
         archive: Path = (_default_path() if is_own else options["archive"]).absolute()
         keys: Path | None = options["with_keys"]
         if keys is not None:
-            if keys.absolute().resolve() == archive.resolve():
+            if os.path.realpath(keys) == os.path.realpath(archive):  # unlike `resolve`, it takes a link to itself
                 raise CommandError(
                     "--with-keys names the archive itself. Name another file, preferably in another place."
                 )
