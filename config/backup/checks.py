@@ -20,15 +20,8 @@ from config.serving.port import is_taken
 from projects.models import Project, Watch
 from projects.rules.status.lifecycle import LEASE
 
-SECRET_COLUMNS = {
-    "projects.keycheck": ("ciphertext",),
-    "projects.project": (
-        *("telegram_token_ciphertext", "api_key_ciphertext"),
-        *("virtual_token_ciphertext", "virtual_key_ciphertext", "pairing_secret_ciphertext"),
-        "server_credentials_ciphertext",
-    ),
-    "accounts.secondfactor": ("secret_ciphertext",),
-}
+ENCRYPTED = "ciphertext"
+"""How the name of each column ends whose values are encrypted."""
 
 
 def check_version(manifest: Manifest) -> None:
@@ -77,12 +70,12 @@ def check_contents(reader: ArchiveReader, manifest: Manifest, *, keys: list[str]
 
 def _check_table(content: Content, table: Table, model: type[models.Model], keys: list[str]) -> list[str]:
     """Returns the model's label once for each ciphertext that the keys do not decrypt."""
-    fields = SECRET_COLUMNS.get(table.model, ())
+    fields = [name for name in columns_of(model) if name.endswith(ENCRYPTED)]
     closed: list[str] = []
     rows = 0
     for row in parse_rows(model, content.lines()):
         rows += 1
-        ciphertexts = [row.get(name) for name in fields]  # older archives lack some columns
+        ciphertexts = [row[name] for name in fields]
         closed += [table.model for each in ciphertexts if each and not opens(each, keys=keys)]
     if content.finish() != table.sha256 or rows != table.rows:
         raise _damaged(table.member)
