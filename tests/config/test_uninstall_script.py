@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from projects.management.confirmation import NO_ANSWER
 from tests.config.test_scripts import write_program
 from tests.paths import ROOT
 
@@ -55,7 +56,9 @@ def lines(checkout: Path, name: str) -> list[str]:
 
 @pytest.mark.parametrize("said", ["no\n", "y\n", ""])
 def test_without_a_yes_the_service_is_kept(checkout: Path, said: str) -> None:
-    assert run(checkout, "uninstall", "--volumes", said=said).returncode == 0
+    done = run(checkout, "uninstall", "--volumes", said=said)
+    assert done.returncode == 0
+    assert (NO_ANSWER in done.stdout) == (not said)
     assert lines(checkout, "options") == ["--dry-run --volumes"]
     assert (checkout / UNIT).exists()
 
