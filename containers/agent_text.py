@@ -54,3 +54,13 @@ def clean(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return _ESCAPE_SEQUENCES.sub("", text).translate(_VISIBLE)
+
+
+def mark_hidden(text: str) -> str:
+    """Returns a name in a form that can be shown, in which a sign stands for each character that would be hidden.
+
+    Unlike with `clean`, a name does not become the same as another one.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(each if clean(each) == each else "\ufffd" for each in text)

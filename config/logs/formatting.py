@@ -4,8 +4,10 @@ import json
 import logging
 import re
 from datetime import UTC, datetime
+from typing import Any
 
 from containers.agent_contract import REDACTED, redact_credentials
+from containers.agent_text import clean
 
 IS_REDACTED = "is_redacted"
 """Marks a record whose message, fields and request id have been searched for credentials already."""
@@ -17,10 +19,17 @@ _LINK_TOKEN = re.compile(r"(?:(?<![0-9A-Za-z])|(?<=%2[Ff]))[0-9A-Za-z]{6,7}-[0-9
 
 
 class TextFormatter(logging.Formatter):
-    """Formats a line for people."""
+    """Formats a line for people. What it quotes from elsewhere cannot begin a line of its own or command a terminal."""
 
     def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: ARG002, N802 - logging's own
         return _moment(record)
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's own
+        record.message = clean(record.message)
+        return super().formatMessage(record)
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802 - logging's own
+        return _indent(super().formatException(ei))
 
     def format(self, record: logging.LogRecord) -> str:
         line = super().format(record)
@@ -31,18 +40,18 @@ class JsonFormatter(logging.Formatter):
     """Formats one JSON object on one line."""
 
     def format(self, record: logging.LogRecord) -> str:
-        clean = _as_it_is if getattr(record, IS_REDACTED, False) else _plain
+        plain = _as_it_is if getattr(record, IS_REDACTED, False) else _plain
         line: dict[str, object] = {
             "at": _moment(record),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": clean(record.getMessage()),
-            "request_id": clean(getattr(record, "request_id", "-")),
+            "message": plain(record.getMessage()),
+            "request_id": plain(getattr(record, "request_id", "-")),
         }
-        line |= {name: clean(getattr(record, name)) for name in _ACCESS_FIELDS if hasattr(record, name)}
+        line |= {name: plain(getattr(record, name)) for name in _ACCESS_FIELDS if hasattr(record, name)}
         line |= {name: _plain(getattr(record, name)) for name in _AUDIT_FIELDS if hasattr(record, name)}
         if record.exc_info:
-            line["exception"] = redact(self.formatException(record.exc_info))
+            line["exception"] = redact(_indent(self.formatException(record.exc_info)))
         return json.dumps(line, default=str)
 
 
@@ -52,10 +61,18 @@ def redact(text: str) -> str:
 
 
 def _plain(value: object) -> object:
-    """Keeps names and numbers as they are, because programs read this line, and redacts the texts."""
+    """Keeps names and numbers as they are, because programs read this line, and cleans and redacts the texts.
+
+    Cleans first: a credential could hide behind a character that is then removed.
+    """
     if isinstance(value, dict):
         return {str(name): _plain(fact) for name, fact in value.items()}
-    return value if value is None or isinstance(value, int | float) else redact(str(value))
+    return value if value is None or isinstance(value, int | float) else redact(clean(str(value)))
+
+
+def _indent(traceback: str) -> str:
+    """Returns a traceback, which may quote text from elsewhere, so that none of its lines looks like one of the log."""
+    return "\n".join(f"  {clean(line)}" for line in traceback.split("\n"))
 
 
 def _as_it_is(value: object) -> object:

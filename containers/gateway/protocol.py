@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from containers.agent_text import clean
 from containers.errors import EngineRefusedError, EngineUnavailableError, GatewayDiskError
 from containers.gateway.entries import Entry
 from containers.gateway.leases import GatewayClock, Lease
@@ -101,7 +102,7 @@ class GatewayClient:
         given = (answer.get("now"), answer.get("began"))
         now, began = (float(at) if isinstance(at, int | float) else None for at in given)
         sightings = {project: read_sighting(object_of(each)) for project, each in seen.items()}
-        return Look(sightings, now, began, str(answer.get("trouble") or "")[:300])
+        return Look(sightings, now, began, clean(str(answer.get("trouble") or ""))[:300])
 
     def counters(self, *, project: str, container: str) -> Mapping[str, Any] | None:
         """Returns what the container uses, in the form of an engine's stats. None: it is not on the gateway's node."""
@@ -124,6 +125,6 @@ class GatewayClient:
             raise EngineUnavailableError(GARBLED) from None
         if answer.get("ok") is not True:
             # The gateway's sentences quote nothing from the request.
-            words = str(answer.get("error") or GARBLED)[:300]
+            words = clean(str(answer.get("error") or GARBLED))[:300]
             raise GatewayDiskError(words) if answer.get("later") is True else EngineRefusedError(words)
         return answer

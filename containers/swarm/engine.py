@@ -9,6 +9,7 @@ from typing import Any
 
 from django.conf import settings
 
+from containers.agent_text import clean
 from containers.docker_api.errors import understand_answer
 from containers.docker_api.images import describe_image
 from containers.docker_api.report_streams import ReportStreams
@@ -81,7 +82,7 @@ class SwarmEngine(GatewayVerbs, StateVerbs):
         known = list_nodes(self._connection)
         nodes = [node for node in known if node.is_active and not node.is_down]
         with self._connection.call() as client, understand_answer():
-            version = str(client.info().get("ServerVersion") or "")[:64]
+            version = clean(str(client.info().get("ServerVersion") or ""))[:64]
         memory, cpus = sum(node.memory for node in nodes) or None, sum(node.cpus for node in nodes) or None
         lacks = tuple(self._confinement.missing())
         return HostFacts(memory=memory, cpus=cpus, version=version, lacks=lacks, nodes=find_ready(known))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from django.conf import settings
 
+from containers.agent_text import clean
 from containers.docker_api.building.image_build import (
     AGENT_BASE,
     CONTEXT_LABEL,
@@ -59,9 +60,9 @@ def build_image(connection: Connection, context: BuildContext, of: Ingredients) 
         with closing(answer):  # closes its socket even if a thread keeps the error
             for progress in answer:
                 if "error" in progress:
-                    message = f"The image {context.image} could not be built: {str(progress['error']).strip()}"
+                    message = f"The image {context.image} could not be built: {clean(str(progress['error'])).strip()}"
                     raise EngineRefusedError(message)
-                yield from str(progress.get("stream", "")).splitlines()
+                yield from map(clean, str(progress.get("stream", "")).splitlines())
     if context.tagged_by_content:
         with connection.call() as client:
             client.tag(context.image, context.repository, of.labels[CONTEXT_LABEL][:TAG_LENGTH])

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.conf import settings
 
+from containers.agent_text import clean
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import understand_answer
 from containers.errors import EngineRefusedError
@@ -58,7 +59,7 @@ def require_own_addresses(connection: Connection) -> None:
                 each for each in ranges if each and ":" not in each and IPv4Network(each, strict=False).overlaps(subnet)
             ]
             if taken and row["Name"] not in own:
-                raise EngineRefusedError(ADDRESSES_TAKEN.format(subnet=subnet, other=str(row["Name"])[:80]))
+                raise EngineRefusedError(ADDRESSES_TAKEN.format(subnet=subnet, other=clean(str(row["Name"]))[:80]))
 
 
 def own_networks() -> set[str]:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from containers.agent_text import clean, mark_hidden
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import understand_answer
 from containers.errors import EngineUnavailableError
@@ -52,7 +53,7 @@ def read_node(row: Mapping[str, Any]) -> Node:
     resources, engine = described.get("Resources") or {}, described.get("Engine") or {}
     return Node(
         node_id=str(row["ID"]),
-        name=str(described.get("Hostname") or row["ID"]),
+        name=mark_hidden(str(described.get("Hostname") or row["ID"])),
         address=str(status.get("Addr") or ""),
         is_ready=status["State"] == "ready",
         is_down=status["State"] == "down",
@@ -63,7 +64,7 @@ def read_node(row: Mapping[str, Any]) -> Node:
         cpus=int(resources.get("NanoCPUs") or 0) // 1_000_000_000,
         labels=dict(spec.get("Labels") or {}),
         daemon_labels=dict(engine.get("Labels") or {}),
-        engine=str(engine.get("EngineVersion") or ""),
+        engine=clean(str(engine.get("EngineVersion") or "")),
     )
 
 

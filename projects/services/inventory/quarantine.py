@@ -11,6 +11,7 @@ from django.views.decorators.debug import sensitive_variables
 
 from accounts import clock
 from accounts.moments import is_recent
+from containers.agent_text import mark_hidden
 from containers.errors import EngineError, EngineUnavailableError
 from containers.get_engine import get_engine
 from containers.identity import is_labelled
@@ -55,8 +56,8 @@ def put_in_quarantine(key: str, *, actor: Actor) -> bool:
     learn_users()  # after a deletion from quarantine nothing shows its user id
     values = {
         "instance": settings.BERTH_INSTANCE,
-        "owner_key": remains.owner_key[:64],
-        "container_name": remains.name[:100],
+        "owner_key": mark_hidden(remains.owner_key)[:64],
+        "container_name": mark_hidden(remains.name)[:100],
         "generation": remains.generation,
     }
     # Write the row first: if this process is killed, the next round continues with it.

@@ -10,6 +10,7 @@ from django.db.models import Q
 
 from accounts import clock
 from accounts.moments import is_future, is_recent
+from containers.agent_text import clean
 from containers.gateway.sightings import Sighting
 from containers.vocabulary import ContainerState
 from projects.models import Project
@@ -34,6 +35,7 @@ from projects.watcher.failures import passing_over
 from projects.watcher.gateway.changed_sightings import Remembered
 
 _NOTHING = Sighting(*[None] * len(Sighting.__slots__))
+_LONGEST_ADDRESS = 64
 
 POLL_NOTED_EVERY = timedelta(minutes=1)
 
@@ -67,7 +69,7 @@ def find_astray(sightings: Mapping[str, Sighting]) -> str:
         for each in sightings.values()
         if each.astray_from and is_astray(now=now, since=0.0, astray_at=each.astray_at, is_up=True)
     )
-    return min(found, default="")
+    return clean(min(found, default=""))[:_LONGEST_ADDRESS]
 
 
 def note_absence(*, since: datetime | None) -> int:

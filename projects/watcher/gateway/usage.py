@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import transaction
 
 from accounts import clock
-from containers.agent_text import clean
+from containers.agent_text import mark_hidden
 from containers.gateway.protocol import GatewayClient
 from containers.gateway.usage_pages import UsagePage, UsageRow
 from projects.models import Gateway, HourlyUsage, Project, Spending
@@ -179,7 +179,7 @@ def _hour_of(row: UsageRow) -> datetime | None:
 
 def name_model(name: str) -> str:
     """Returns the name in a form that can be stored and shown. A changed name gets a digest to stay distinct."""
-    plain = "".join(each if clean(each) == each else "\ufffd" for each in name)
+    plain = mark_hidden(name)
     if len(name) <= LONGEST_MODEL and plain == name:
         return name
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:12]
