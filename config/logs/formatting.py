@@ -67,12 +67,16 @@ def _plain(value: object) -> object:
     """
     if isinstance(value, dict):
         return {str(name): _plain(fact) for name, fact in value.items()}
-    return value if value is None or isinstance(value, int | float) else redact(clean(str(value)))
+    return value if value is None or isinstance(value, int | float) else redact(_clean_lines(str(value)))
 
 
 def _indent(traceback: str) -> str:
     """Returns a traceback, which may quote text from elsewhere, so that none of its lines looks like one of the log."""
-    return "\n".join(f"  {clean(line)}" for line in traceback.split("\n"))
+    return "\n".join(f"  {line}" for line in _clean_lines(traceback).split("\n"))
+
+
+def _clean_lines(text: str) -> str:
+    return "\n".join(map(clean, text.split("\n")))
 
 
 def _as_it_is(value: object) -> object:

@@ -172,8 +172,8 @@ def test_no_character_that_hides_something_is_logged(formatter: logging.Formatte
         assert all(line.isprintable() for line in lines)
         if isinstance(formatter, JsonFormatter):
             told = json.loads(lines[0])
-            assert told["message"].isprintable()
-            assert all(line.isprintable() for line in told.get("exception", "").split("\n"))
+            texts = [told["message"], told.get("exception", "")]
+            assert all(line.isprintable() for text in texts for line in text.split("\n"))
 
 
 @pytest.mark.parametrize("formatter", FORMATTERS, ids=["text", "json"])
