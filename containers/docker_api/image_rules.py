@@ -21,6 +21,12 @@ MOST_VOLUMES = 8
 LONGEST_LISTED = 16 * 1024
 """The most bytes of labels and command. A list of all containers, which has them, may be 8 MB long."""
 
+LARGEST_CONFIG = 256 * 1024
+"""The most bytes of the whole configuration, which every inspection of a container repeats."""
+
+LONGEST_CHECK = 3600
+"""The most seconds of a health check's interval, timeout and start period, until which an agent is only starting."""
+
 OWN_PLACES = frozenset({DATA_PATH, RUN_PATH, SECRETS_PATH, "/tmp"})  # noqa: S108 - a mount inside the container
 """Where each agent has a mount anyway."""
 
@@ -38,28 +44,54 @@ def read_volumes(config: Mapping[str, Any]) -> tuple[str, ...]:
 
 def find_fault(config: Mapping[str, Any]) -> str:
     """Returns in a sentence why no agent can have this image, or an empty text."""
-    ports, volumes = len(config.get("ExposedPorts") or ()), read_volumes(config)
-    if ports > MOST_PORTS:
-        return (
-            f"The image declares {ports:,} ports, and more than {MOST_PORTS} slow down the engine for all agents. "
-            "Remove EXPOSE from its Dockerfile: an agent needs no port."
-        )
+    found = (rule(config) for rule in (_fault_of_ports, _fault_of_volumes, _fault_of_size, _fault_of_health_check))
+    return next(filter(None, found), "")
+
+
+def _fault_of_ports(config: Mapping[str, Any]) -> str:
+    if (ports := len(config.get("ExposedPorts") or ())) <= MOST_PORTS:
+        return ""
+    return (
+        f"The image declares {ports:,} ports, and more than {MOST_PORTS} slow down the engine for all agents. Remove "
+        "EXPOSE from its Dockerfile: an agent needs no port."
+    )
+
+
+def _fault_of_volumes(config: Mapping[str, Any]) -> str:
+    volumes = read_volumes(config)
     if len(volumes) > MOST_VOLUMES:
         return (
             f"The image declares {len(volumes):,} volumes, more than {MOST_VOLUMES}. Remove VOLUME from its Dockerfile."
         )
-    if closed := next((path for path in volumes if not _can_be_mounted(path)), None):
-        return (
-            f"The image declares a volume at {clean(closed)[:_SHOWN]}, where an agent can have none. Remove this "
-            f"VOLUME from its Dockerfile; what is to be kept belongs directly in {DATA_PATH}."
-        )
+    if (closed := next((path for path in volumes if not _can_be_mounted(path)), None)) is None:
+        return ""
+    return (
+        f"The image declares a volume at {clean(closed)[:_SHOWN]}, where an agent can have none. Remove this VOLUME "
+        f"from its Dockerfile; what is to be kept belongs directly in {DATA_PATH}."
+    )
+
+
+def _fault_of_size(config: Mapping[str, Any]) -> str:
     listed = sum(len(json.dumps(config.get(name))) for name in ("Labels", "Entrypoint", "Cmd"))
     if listed > LONGEST_LISTED:
         return (
             f"The image's labels and command take {listed // 1024:,} KB, and every list of containers repeats them. "
             f"Shorten them to {LONGEST_LISTED // 1024} KB."
         )
+    if (size := len(json.dumps(config))) > LARGEST_CONFIG:
+        return f"The image's configuration takes {size // 1024:,} KB. Shorten it to {LARGEST_CONFIG // 1024} KB."
     return ""
+
+
+def _fault_of_health_check(config: Mapping[str, Any]) -> str:
+    check = config.get("Healthcheck") or {}
+    spans = [check.get(name) or 0 for name in ("Interval", "Timeout", "StartPeriod")]
+    if max(spans) <= LONGEST_CHECK * 1_000_000_000:
+        return ""
+    return (
+        "The image's health check may take longer than an hour, during which nobody would know how its agents are. "
+        "Shorten its interval, timeout and start period."
+    )
 
 
 def places_to_look_at(volumes: Sequence[str]) -> list[str]:

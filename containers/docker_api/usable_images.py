@@ -16,7 +16,14 @@ from django.conf import settings
 from containers.agent_contract import DATA_PATH
 from containers.docker_api.building.image_build import inspect_image
 from containers.docker_api.client import CALL_LIMIT, Connection
-from containers.docker_api.errors import GARBLED, ConflictError, EngineFailedError, MissingError, understand_answer
+from containers.docker_api.errors import (
+    GARBLED,
+    ConflictError,
+    EngineFailedError,
+    MissingError,
+    as_refusal,
+    understand_answer,
+)
 from containers.docker_api.image_rules import OWN_PLACES, find_fault, places_to_look_at, read_volumes
 from containers.errors import EngineUnavailableError, ImageMissingError, ImageUnusableError
 from containers.identity import installation_id
@@ -96,8 +103,11 @@ class UsableImages:
     def _look_into(self, declared: _Declared) -> str:
         self._remove_left_behind()
         payload = look_payload(image=declared.image_id, labels=_own_labels(), places=declared.places)
-        with self._connection.call() as client, understand_answer():
-            looked_into = str(client.create_container_from_config(payload, None)["Id"])
+        try:
+            with self._connection.call() as client, understand_answer():
+                looked_into = str(client.create_container_from_config(payload, None)["Id"])
+        except EngineFailedError as error:
+            raise as_refusal(error) from error  # for example, the image's working directory is a file
         try:
             closed = (path for path in self._ways(declared.places) if not self._is_directory(looked_into, path))
             wrong = next(closed, None)

@@ -14,8 +14,8 @@ from docker.utils import exclude_paths
 from containers import agent_contract
 from containers.docker_api.building.dockerfile import BaseImages, read_base_images
 from containers.docker_api.client import Connection
-from containers.docker_api.errors import GARBLED
-from containers.errors import EngineUnavailableError, ImageMissingError
+from containers.docker_api.errors import GARBLED, TOO_LARGE
+from containers.errors import EngineUnavailableError, ImageMissingError, ImageUnusableError
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 IMAGES = CHECKOUT / "containers/images"
@@ -33,6 +33,8 @@ BASE_DIGEST_LABEL = "org.opencontainers.image.base.digest"
 """The labels that OCI defines for the base of an image."""
 
 CERTIFICATES = "build-ca.crt"
+ENDLESS = "The configuration of the image {} takes megabytes. Shorten its labels and variables."
+
 PROGRESS_SIZE = 64 * 1024 * 1024
 """Bytes of the engine's progress messages while it builds or pulls an image, many a second."""
 
@@ -136,11 +138,16 @@ def find_certificates() -> Path | None:
 
 
 def inspect_image(connection: Connection, image: str) -> dict[str, Any] | None:
+    """Raises `EngineError`; `ImageUnusableError` if the image's configuration is longer than an answer may be."""
     try:
-        with connection.call() as client:
+        with connection.call(about_one=True) as client:
             found = client.inspect_image(image)
     except ImageMissingError:
         return None
+    except EngineUnavailableError as error:
+        if str(error) == TOO_LARGE:
+            raise ImageUnusableError(ENDLESS.format(image)) from error
+        raise
     if not isinstance(found, dict):
         raise EngineUnavailableError(GARBLED)
     return found

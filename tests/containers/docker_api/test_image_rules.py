@@ -7,7 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from containers.agent_contract import DATA_PATH, SECRETS_PATH
-from containers.docker_api.image_rules import LONGEST_LISTED, OWN_PLACES, find_fault, places_to_look_at, read_volumes
+from containers.docker_api.image_rules import (
+    LARGEST_CONFIG,
+    LONGEST_LISTED,
+    OWN_PLACES,
+    find_fault,
+    places_to_look_at,
+    read_volumes,
+)
 from containers.hardening import confinement
 from containers.socket_proxy.fields import CONFINED
 from containers.swarm.tasks.service_spec import in_memory_at
@@ -23,7 +30,7 @@ pytestmark = pytest.mark.one_database
         {"Volumes": {"/data": {}, "/data/": {}, "/tmp": {}, "/home/agent": {}, "/var//lib/x/": {}}},
         {"ExposedPorts": {f"{port}/tcp": {} for port in range(100)}},
         {"Labels": {"a": "x" * (LONGEST_LISTED - 100)}},
-        {"Env": ["LD_PRELOAD=/x", "A" * 100_000], "Healthcheck": {"Interval": 1 << 62}, "OnBuild": ["RUN x"]},
+        {"Env": ["LD_PRELOAD=/x", "A" * 100_000], "Healthcheck": {"Interval": 3600 * 10**9}, "OnBuild": ["RUN x"]},
     ],
 )
 def test_what_harms_nobody_is_no_fault(config: dict[str, Any]) -> None:
@@ -36,6 +43,8 @@ def test_what_harms_nobody_is_no_fault(config: dict[str, Any]) -> None:
         ({"ExposedPorts": {f"{port}/tcp": {} for port in range(101)}}, "101 ports"),
         ({"Volumes": {f"/v/{number}": {} for number in range(9)}}, "9 volumes"),
         ({"Labels": {"a": "x" * LONGEST_LISTED}}, "labels and command"),
+        ({"Env": ["x" * LARGEST_CONFIG]}, "configuration takes 256 KB"),
+        *[({"Healthcheck": {name: 3601 * 10**9}}, "health check") for name in ("Interval", "Timeout", "StartPeriod")],
         ({"Cmd": ["x" * LONGEST_LISTED]}, "labels and command"),
         ({"Entrypoint": ["x" * LONGEST_LISTED]}, "labels and command"),
         *[

@@ -57,6 +57,18 @@ class Host:
         self.images.append(image)
         return image
 
+    def make_with(self, image: str, **config: Any) -> str:
+        """Returns an image with the files of this one and another configuration."""
+        client, tag = self.engine.client, uuid4().hex[:8]
+        made = client.create_container(image)["Id"]
+        try:
+            where = {"container": made, "repo": "berth-test/hostile", "tag": tag}
+            client._result(client._post_json(client._url("/commit"), data=config, params=where))
+        finally:
+            client.remove_container(made)
+        self.images.append(f"berth-test/hostile:{tag}")
+        return self.images[-1]
+
     def deploy(self, image: str) -> Any:
         AgentType.objects.filter(pk="stub").update(image=image)
         body = {"name": f"Odd {uuid4().hex[:8]}", "type": "stub", "plan": "chaos"}
@@ -64,6 +76,16 @@ class Host:
 
     def name_of(self, project: str) -> str:
         return Project.objects.get(pk=project).container_name
+
+    def status_of(self, project: str) -> str:
+        return str(self.api.get(f"/api/projects/{project}").json()["status"])
+
+    def await_running(self, *projects: str) -> None:
+        def look() -> bool:
+            reconcile()
+            return all(self.status_of(project) == "running" for project in projects)
+
+        wait_until(look, within=60)
 
     def try_image(self, image: str) -> dict[str, str]:
         """The promises that the image breaks in a trial, and why."""
