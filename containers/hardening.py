@@ -86,11 +86,9 @@ def container_payload(
 ) -> dict[str, Any]:
     """Returns the body of POST /containers/create. The health check is the image's own; no ports are published.
 
-    `state` is the volume of the agent's state if its name does not follow from the container's. `name_servers` are the
-    servers that the engine's resolver asks for this agent instead of the host's. `quota` limits the volume of its state
-    in bytes if the engine creates it. None means that the volume exists and the engine must leave it as it is:
-    otherwise it would fill an empty volume from the image again, and give it to the image's user. At `places` the image
-    declares volumes, for which the engine would make volumes without any limit.
+    `state` is the volume of the agent's state if its name does not follow from the container's. The engine's resolver
+    asks `name_servers` instead of the host's. `quota` limits a new volume of its state in bytes; None leaves one that
+    exists as it is, even if it is empty. At `places` the image declares volumes, which the engine would not limit.
     """
     return {
         "Image": spec.image,
@@ -110,8 +108,7 @@ def container_payload(
             "RestartPolicy": {"Name": restart_policy, "MaximumRetryCount": 0},
             **_names(spec, name_servers) | ({"Runtime": runtime} if runtime else {}),
         },
-        **_endpoint(spec, network),
-    }
+    } | _endpoint(spec, network)
 
 
 def _names(spec: ContainerSpec, name_servers: Sequence[str]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from containers.docker.deploy import Deployment
 from containers.docker.event_verbs import EventVerbs
 from containers.docker.existing_containers import ExistingContainers
 from containers.docker.gateway.verbs import GatewayVerbs
+from containers.docker.image_verbs import ImageVerbs
 from containers.docker.inspections import Inspections
 from containers.docker.known_containers import KnownContainers
 from containers.docker.logs import Logs
@@ -21,7 +22,6 @@ from containers.docker.networks.agents import describe_host, read_engine_start
 from containers.docker.networks.name_limits import NameLimits
 from containers.docker.secrets import read_secrets
 from containers.docker.shutdown import ANSWERS_WITHIN, require_open, unless_it_ends
-from containers.docker.trials.runs import Trial
 from containers.docker.volumes.data_directory import OwnDirectory
 from containers.docker.volumes.disk_meter import DiskMeter
 from containers.docker.volumes.handover import Handover, abandon_handover
@@ -30,22 +30,19 @@ from containers.docker.volumes.quota import HardQuota
 from containers.docker.volumes.state import State
 from containers.docker.volumes.state_verbs import StateVerbs
 from containers.docker.volumes.users import Users
-from containers.docker_api.building.unused_images import remove_unused
 from containers.docker_api.errors import MissingError
-from containers.docker_api.images import describe_image
 from containers.docker_api.read_limits import start_in_thread
 from containers.docker_api.report_streams import ReportStreams
 from containers.docker_api.stats import Meter, read_usage
 from containers.docker_api.usable_images import UsableImages
-from containers.engine.images import HostFacts, ImageFacts
+from containers.engine.images import HostFacts
 from containers.engine.lists import Keys, Prefetch
-from containers.engine.trials import TrialRun
 from containers.identity import is_ours
 from containers.outbound.call_limits import time_limit
 from containers.vocabulary import ContainerSpec, DiskUse, Observation, Usage, Volume
 
 
-class DockerEngine(GatewayVerbs, StateVerbs, EventVerbs):
+class DockerEngine(GatewayVerbs, StateVerbs, EventVerbs, ImageVerbs):
     """Implements `containers.engine.Engine`. One object serves all threads of a process and its forks."""
 
     def __init__(self, host: str = "") -> None:
@@ -93,19 +90,6 @@ class DockerEngine(GatewayVerbs, StateVerbs, EventVerbs):
 
     def describe_host(self) -> HostFacts:
         return describe_host(self._connection)
-
-    def image_exists(self, image: str) -> bool:
-        self._new_volumes.note_image(image, image_id := self._images.note(image))
-        return bool(image_id)
-
-    def describe_image(self, image: str) -> ImageFacts | None:
-        return describe_image(self._connection, image)
-
-    def remove_unused_images(self, *, keep: Collection[str]) -> int:
-        return remove_unused(self._connection, keep=keep)
-
-    def try_image(self, spec: ContainerSpec, *, token: str, key: str, within: float, grace: int) -> TrialRun:
-        return Trial(self._connection, spec).run(token=token, key=key, within=within, grace=grace)
 
     def deploy(
         self,

@@ -11,17 +11,16 @@ from django.conf import settings
 
 from containers.agent_text import clean
 from containers.docker_api.errors import understand_answer
-from containers.docker_api.images import describe_image
 from containers.docker_api.report_streams import ReportStreams
 from containers.docker_api.usable_images import UsableImages
-from containers.engine.images import HostFacts, ImageFacts
+from containers.engine.images import HostFacts
 from containers.engine.lists import Keys, Prefetch
-from containers.engine.trials import TrialRun
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from containers.identity import gateway_network_name, network_name
 from containers.outbound.call_limits import time_limit
 from containers.swarm.confinement.confinement import Confinement
 from containers.swarm.gateway.verbs import GatewayVerbs
+from containers.swarm.images.image_verbs import ImageVerbs
 from containers.swarm.images.images import name_for_nodes
 from containers.swarm.nodes.liveness import Liveness
 from containers.swarm.nodes.nodes import find_ready, list_nodes
@@ -44,7 +43,7 @@ from containers.swarm.tasks.service_spec import in_memory_at, service_payload
 from containers.vocabulary import INSTANCE_LABEL, ContainerSpec, DiskUse, EngineEvent, Observation, Usage, Volume
 
 
-class SwarmEngine(GatewayVerbs, StateVerbs):
+class SwarmEngine(GatewayVerbs, StateVerbs, ImageVerbs):
     """Implements `containers.engine.Engine`. One object serves all threads of a process and its forks."""
 
     def __init__(self) -> None:
@@ -86,19 +85,6 @@ class SwarmEngine(GatewayVerbs, StateVerbs):
         memory, cpus = sum(node.memory for node in nodes) or None, sum(node.cpus for node in nodes) or None
         lacks = tuple(self._confinement.missing())
         return HostFacts(memory=memory, cpus=cpus, version=version, lacks=lacks, nodes=find_ready(known))
-
-    def image_exists(self, image: str) -> bool:
-        return bool(self._images.note(image))
-
-    def describe_image(self, image: str) -> ImageFacts | None:
-        return describe_image(self._connection, image)
-
-    def remove_unused_images(self, *, keep: Collection[str]) -> int:
-        """Removes images on this node only, because other nodes' use is unknown: run `docker image prune` there."""
-        return 0
-
-    def try_image(self, spec: ContainerSpec, *, token: str, key: str, within: float, grace: int) -> TrialRun:
-        raise EngineRefusedError("Images are not tried in a Swarm. Try them on a single host (BERTH_ENGINE=docker).")
 
     def deploy(
         self, spec: ContainerSpec, *, confirm: Callable[[], bool], seen: Observation | None = None,

@@ -38,11 +38,8 @@ from tests.security.test_agent_text import KINDS
 pytestmark = pytest.mark.one_database
 
 NODE: dict[str, Any] = {
-    "ID": "n1",
-    "Spec": {"Availability": "active"},
-    "Status": {"State": "ready"},
-    "Description": {"Engine": {}},
-}
+    "ID": "n1", "Spec": {"Availability": "active"}, "Status": {"State": "ready"}, "Description": {"Engine": {}},
+}  # fmt: skip
 RUN: dict[str, Any] = {
     "ID": "t1",
     "DesiredState": "running",

@@ -5,7 +5,6 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from accounts.models import User
-from containers.engine.images import ImageFacts
 from containers.errors import EngineRefusedError
 from projects.models import Actor, Event, Project
 from projects.rules.status.lifecycle import LONGEST_CLAIM
@@ -199,13 +198,3 @@ def test_images_go_that_no_project_runs_or_may_go_back_to(
     api.post(f"{path_of(outdated)}/control", {"action": "restart"})
     reconcile()
     assert (told(outdated)[-1], remove_unused_images()) == ("done", 1)
-
-
-def test_an_image_that_no_agent_can_have_is_refused_before_the_old_one_stops(
-    api: APIClient, engine: MemoryEngine, outdated: Project
-) -> None:
-    engine.described[NAME] = ImageFacts(image_id=NEW, fault="The image declares 131,070 ports.")
-    answer = api.post(f"{path_of(outdated)}/update")
-    assert (answer.status_code, answer.json()["detail"]) == (502, "The image declares 131,070 ports.")
-    reconcile(narrow=True)
-    assert (image_of(engine, outdated), told(outdated)) == (OLD, ["failed"])
