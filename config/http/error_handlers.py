@@ -16,6 +16,11 @@ WRONG_ADDRESS = (
     "BERTH_PUBLIC_URL to the address by which people come, and start Berth again."
 )
 
+EXPIRED = (
+    "The form has expired. Nothing was done: go back, copy what you have typed, load the page again and send it "
+    "once more."
+)
+
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     if isinstance(exception, DisallowedHost):
@@ -70,6 +75,4 @@ def _unavailable(request: HttpRequest, outage: Outage, error: BaseException | No
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:  # noqa: ARG001 - passed by name
     """Answers a form without its CSRF token. Only pages get here: /api accepts no cookies."""
-    return defaults.permission_denied(
-        request, PermissionDenied("The form has expired. Nothing was done: go back, reload, send it again.")
-    )
+    return defaults.permission_denied(request, PermissionDenied(EXPIRED))
