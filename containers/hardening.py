@@ -91,9 +91,7 @@ def container_payload(
     exists as it is, even if it is empty. At `places` the image declares volumes, which the engine would not limit.
     """
     return {
-        "Image": spec.image,
-        "User": f"{spec.user}:{spec.user}",
-        "Env": [f"{name}={value}" for name, value in sorted(spec.environment.items())],
+        **_program(spec),
         "Labels": {**container_labels(spec), LIMITS_LABEL: f"{spec.memory} {spec.nano_cpus} {spec.pids}"},
         "StopSignal": "SIGTERM",
         "StopTimeout": spec.stop_timeout,
@@ -109,6 +107,11 @@ def container_payload(
             **_names(spec, name_servers) | ({"Runtime": runtime} if runtime else {}),
         },
     } | _endpoint(spec, network)
+
+
+def _program(spec: ContainerSpec) -> dict[str, Any]:
+    environment = [f"{name}={value}" for name, value in sorted(spec.environment.items())]
+    return {"Image": spec.image, "User": f"{spec.user}:{spec.user}", "Env": environment}
 
 
 def _names(spec: ContainerSpec, name_servers: Sequence[str]) -> dict[str, Any]:

@@ -105,15 +105,9 @@ class SwarmEngine(GatewayVerbs, StateVerbs, ImageVerbs):
         places: Sequence[str], secrets: dict[str, str],
     ) -> str:  # fmt: skip
         payload = service_payload(
-            spec,
-            image=image,
-            network=network,
-            secrets=secrets,
-            api=api,
-            volume=volume_driver(spec.name),
-            constraints=placement.constraints,
-            name_servers=settings.BERTH_DNS,
-        )
+            spec, image=image, network=network, secrets=secrets, api=api, volume=volume_driver(spec.name),
+            constraints=placement.constraints, name_servers=settings.BERTH_DNS,
+        )  # fmt: skip
         payload["TaskTemplate"]["ContainerSpec"]["Mounts"] += in_memory_at(places)
         return self._services.create(payload, placement.notes)
 

@@ -12,6 +12,7 @@ from containers.docker.volumes.quota import HardQuota, size_of_volume
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, MissingError, translate_errors, understand_answer
 from containers.docker_api.logs import read_chunks
+from containers.docker_api.usable_images import UsableImages
 from containers.errors import EngineError, EngineRefusedError, NameTakenError
 from containers.hardening import COPY, data_volume
 from containers.identity import container_name, is_ours
@@ -42,10 +43,11 @@ NOTHING_CAME = "What the agent keeps could not be read."
 
 
 class State:
-    def __init__(self, connection: Connection, lookup: Lookup, quota: HardQuota) -> None:
+    def __init__(self, connection: Connection, lookup: Lookup, quota: HardQuota, images: UsableImages) -> None:
         self._connection = connection
         self._lookup = lookup
         self._quota = quota
+        self._images = images
 
     def read(self, key: str, image: str, *, of_copy: bool = False) -> Iterator[bytes]:
         if of_copy and (copy := self._find_copy(key)):
@@ -85,8 +87,9 @@ class State:
         copy = self._find_copy(key)
         if copy is None:
             return False
-        self._remove_carriers(key)
         state = self._lookup.find_data_volume(key) or data_volume(container_name(key))
+        self._images.require(image)  # before anything is removed
+        self._remove_carriers(key)
         self._remove_volume(state)
         self._copy(key, image=image, source=copy.name, target=state, labels=copy.labels)
         return True
@@ -104,8 +107,7 @@ class State:
     def _copy(self, key: str, *, image: str, source: str, target: str, labels: Labels, most: int = 0) -> None:
         """Copies piece by piece, through this process: engines have no other way that needs no program in the image.
 
-        It uses two containers, because an engine cannot read from a container while it writes to it. The new volume has
-        the same size limit as the old one.
+        Two containers, as no engine reads from one that it writes to. The new volume has the same size limit.
         """
         size = size_of_volume(self._connection, source)
         with (
@@ -146,7 +148,8 @@ class State:
     def _carrier(
         self, key: str, *, image: str, volume: str, labels: Labels | None = None, end: str = "", size: int = 0
     ) -> Iterator[str]:
-        """Provides a container that has the volume, for as long as the block lasts."""
+        """Provides a container that has the volume, for as long as the block lasts. Raises `ImageUnusableError`."""
+        self._images.require(image)
         own = f"{handover_name(container_name(key))}{end}"
         self._remove_carrier(own)  # left behind by a killed process
 

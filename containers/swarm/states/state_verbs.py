@@ -6,6 +6,7 @@ nodes can count, empty and copy them.
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from containers.docker_api.usable_images import UsableImages
 from containers.errors import EngineRefusedError
 from containers.swarm.services.services import Services
 from containers.swarm.services.verbs import Verbs
@@ -24,6 +25,7 @@ class StateVerbs:
     _disks: DiskMeter
     _memory: Memory
     _emptying: VolumeCleanup
+    _images: UsableImages
     _services: Services
     _verbs: Verbs
 
@@ -58,6 +60,7 @@ class StateVerbs:
         ceiling: int = 0,
     ) -> None:
         """Writes the state on the node that we are connected to and so binds the agent to it. Ignores `ceiling`."""
+        self._images.require(image)
         self._memory.write(key, volume=volume, labels=labels, image=image, pieces=pieces)
 
     def keep_copy(self, key: str, *, image: str, labels: Mapping[str, str], most: int = 0) -> None:

@@ -5,6 +5,10 @@ from typing import Any
 
 import pytest
 
+from containers.errors import ImageUnusableError
+from projects.models import AgentType, Event, Project
+from projects.services.container_spec import labels_of
+from projects.watcher.reconcile.full import reconcile
 from tests.projects.hostile_images.conftest import Host, with_entry
 
 pytestmark = [pytest.mark.docker, pytest.mark.one_database]
@@ -118,3 +122,52 @@ def test_other_volumes_are_memory_within_the_plan(host: Host, paths: list[str], 
     assert host.api.delete(f"/api/projects/{answer.json()['id']}").status_code in {202, 204}
     assert not host.engine.volumes(name)
     assert not host.engine.client.containers(all=True, filters={"ancestor": image})
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("what", ["a link", "ports", "a volume inside"])
+def test_an_update_to_such_an_image_keeps_the_agent_and_its_memory(host: Host, what: str) -> None:
+    """What the image declares is known before the old one stops, and what its files are once it is to be deployed."""
+    made = host.deploy(host.make()).json()["id"]
+    name = host.name_of(made)
+    assert host.engine.run("sh", "-c", "echo kept >/data/note", name=name)[0] == 0
+    image = {
+        "a link": lambda: host.make(root=with_entry("data", tarfile.SYMTYPE, "/tmp")),
+        "ports": lambda: host.make('CMD ["/agent"]', "EXPOSE 1-1000/tcp"),
+        "a volume inside": lambda: host.make('CMD ["/agent"]', "VOLUME /data/x"),
+    }[what]()
+    AgentType.objects.filter(pk="stub").update(image=image)
+    answer = host.api.post(f"/api/projects/{made}/update")
+    assert answer.status_code == (202 if what == "a link" else 502), answer.content
+    for _ in range(4):
+        reconcile()
+    events = Event.objects.filter(project_id=made, action="new image").order_by("id")
+    told = [(event.outcome, event.detail) for event in events]
+    assert [outcome for outcome, _ in told] == (["recorded", "given up", "undone"] if what == "a link" else ["failed"])
+    assert what != "a link" or "In the image, /data is a link" in told[1][1]
+    host.await_running(made)
+    assert host.engine.run("cat", "/data/note", name=name) == (0, "kept\n")
+
+
+def test_no_memory_is_read_written_or_copied_through_such_an_image(host: Host) -> None:
+    """A volume would be mounted elsewhere in the container through which it is read."""
+    made = host.deploy(host.make()).json()["id"]
+    project, engine = Project.objects.get(pk=made), host.engine.engine
+    name, key = project.container_name, project.container_key
+    assert host.engine.run("sh", "-c", "echo kept >/data/note", name=name)[0] == 0
+    image = host.make(root=with_entry("data", tarfile.SYMTYPE, "/tmp"))
+    labels = labels_of(project)
+    with pytest.raises(ImageUnusableError):
+        engine.keep_copy(key, image=image, labels=labels)
+    engine.keep_copy(key, image=host.engine.image, labels=labels)
+    with pytest.raises(ImageUnusableError):
+        engine.return_copy(key, image=image)
+    assert host.engine.run("cat", "/data/note", name=name) == (0, "kept\n")
+    engine.remove(key)
+    with pytest.raises(ImageUnusableError):
+        list(engine.read_state(key, image=image))
+    with pytest.raises(ImageUnusableError):
+        engine.write_state("other", volume=f"{name}-other", labels=labels, image=image, pieces=[])
+    assert b"kept" in b"".join(engine.read_state(key, image=host.engine.image))
+    assert b"kept" in b"".join(engine.read_state(key, image=host.engine.image, of_copy=True))
+    engine.drop_copy(key)
