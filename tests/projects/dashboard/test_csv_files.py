@@ -12,13 +12,14 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts import clock
 from projects.dashboard.views import events as events_view
+from projects.dashboard.views import usage as usage_view
 from projects.models import Event, HourlyUsage, LongRequest, Project
 from projects.services.reports.csv_files import write_line
 from projects.services.reports.usage import MOST_LINES
 from tests.projects.api.following import hang_up
 from tests.projects.dashboard.pages import path_of, text_of
 
-pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
+pytestmark = pytest.mark.django_db
 
 FILES = ("/usage.csv", "/events.csv")
 
@@ -65,14 +66,19 @@ def test_the_events_are_whole(dashboard: Client, project: Project, monkeypatch: 
     assert len(read(dashboard.get(path_of(project, "/events.csv")))) == Event.objects.count()
 
 
-def test_the_page_shows_the_newest_and_says_that_the_file_has_all(dashboard: Client, project: Project) -> None:
-    use(project, hours=1, models=1)
-    assert "newest 1000 lines" not in text_of(dashboard.get(path_of(project, "/usage")))
+def test_the_page_shows_the_newest_and_says_that_the_file_has_all(
+    dashboard: Client, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(usage_view, "SHOWN_LINES", 7)
+    use(project, hours=1, models=7)
+    assert "These are the newest" not in text_of(dashboard.get(path_of(project, "/usage")))
     HourlyUsage.objects.all().delete()
-    use(project, hours=49, models=600)
+    use(project, hours=49, models=6)  # two days at least
     answer = dashboard.get(path_of(project, "/usage"))
-    assert "These are the newest 1000 lines" in text_of(answer)
-    assert len(list(answer.context["lines"])) == 1000
+    assert "These are the newest 7 lines" in text_of(answer)
+    days = [line.at for line in answer.context["lines"]]
+    assert len(days) == 7
+    assert days == sorted(days, reverse=True)
 
 
 @pytest.mark.parametrize("below", FILES)
