@@ -9,8 +9,6 @@ from typing import Any
 
 from django.conf import settings
 
-from containers.agent_text import clean
-from containers.docker_api.errors import understand_answer
 from containers.docker_api.report_streams import ReportStreams
 from containers.docker_api.usable_images import UsableImages
 from containers.engine.images import HostFacts
@@ -23,7 +21,7 @@ from containers.swarm.gateway.verbs import GatewayVerbs
 from containers.swarm.images.image_verbs import ImageVerbs
 from containers.swarm.images.images import name_for_nodes
 from containers.swarm.nodes.liveness import Liveness
-from containers.swarm.nodes.nodes import find_ready, list_nodes
+from containers.swarm.nodes.nodes import find_ready, list_nodes, read_version
 from containers.swarm.observation.events import watch
 from containers.swarm.observation.logs import Logs
 from containers.swarm.observation.observations import Observations
@@ -80,8 +78,7 @@ class SwarmEngine(GatewayVerbs, StateVerbs, ImageVerbs):
         """Returns the totals of all nodes that take agents, and which nodes are ready."""
         known = list_nodes(self._connection)
         nodes = [node for node in known if node.is_active and not node.is_down]
-        with self._connection.call() as client, understand_answer():
-            version = clean(str(client.info().get("ServerVersion") or ""))[:64]
+        version = read_version(self._connection)
         memory, cpus = sum(node.memory for node in nodes) or None, sum(node.cpus for node in nodes) or None
         lacks = tuple(self._confinement.missing())
         return HostFacts(memory=memory, cpus=cpus, version=version, lacks=lacks, nodes=find_ready(known))

@@ -48,6 +48,12 @@ def find_own_node(connection: Connection) -> str:
         return str(client.info()["Swarm"]["NodeID"])
 
 
+def read_version(connection: Connection) -> str:
+    """Returns the version of the engine that we are connected to."""
+    with connection.call() as client, understand_answer():
+        return clean(str(client.info().get("ServerVersion") or ""))[:64]
+
+
 def read_node(row: Mapping[str, Any]) -> Node:
     spec, status, described = row["Spec"], row["Status"], row.get("Description") or {}
     resources, engine = described.get("Resources") or {}, described.get("Engine") or {}
