@@ -30,7 +30,7 @@ class Passing:
     def __init__(self, pieces: Iterable[bytes], note: Callable[[bytes], None]) -> None:
         self._pieces = iter(pieces)
         self._note = note
-        self._rest = b""
+        self._rest = memoryview(b"")
 
     def read(self, size: int = -1, /) -> bytes:
         """Returns at most `size` bytes; none at the end."""
@@ -39,10 +39,10 @@ class Passing:
             if piece is None:
                 return b""
             self._note(piece)
-            self._rest = piece
+            self._rest = memoryview(piece)
         wanted = len(self._rest) if size < 0 else size
         found, self._rest = self._rest[:wanted], self._rest[wanted:]
-        return found
+        return bytes(found)
 
 
 class _Counted:
