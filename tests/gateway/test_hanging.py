@@ -4,6 +4,7 @@ import http.client
 import os
 import signal
 import threading
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -32,14 +33,17 @@ supervisor.UNBEATEN_LOOKS = 4
 
 
 @pytest.fixture
-def supervised(own_gateway: Gateway, tmp_path: Path) -> Gateway:
-    """A gateway as in its container, which gives up a child sooner."""
+def supervised(own_gateway: Gateway, tmp_path: Path) -> Iterator[Gateway]:
+    """A gateway as in its container, which gives up a child sooner. Its child would outlive a kill."""
     first = tmp_path / "first"
     first.mkdir()
     (first / "sitecustomize.py").write_text(BEFORE_ALL)
     path = f"{first}:{own_gateway.env['PYTHONPATH']}"
     own_gateway.env |= {"GATEWAY_SUPERVISED": "1", "PYTHONPATH": path}
-    return own_gateway.start()
+    yield own_gateway.start()
+    if not own_gateway.is_gone and (child := child_of(own_gateway)):
+        os.kill(child, signal.SIGKILL)
+        own_gateway.end()
 
 
 def child_of(gateway: Gateway) -> int:
