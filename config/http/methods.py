@@ -12,6 +12,8 @@ from config.http.middleware import is_api_path
 from config.http.problems import TABLE, problem
 
 _READING = frozenset({"GET", "HEAD"})
+FOR_PROGRAMS = PLAIN_PATHS | {"/cli"}
+"""Their refusals need no database."""
 
 
 class MethodMiddleware:
@@ -33,6 +35,6 @@ def _refuse(request: HttpRequest) -> HttpResponse:
     detail = TABLE[MethodNotAllowed].detail or ""
     if is_api_path(request.path_info):
         return problem(405, "method_not_allowed", detail)
-    if request.path_info in PLAIN_PATHS:
+    if request.path_info in FOR_PROGRAMS:
         return HttpResponse(f"{detail}\n", status=405, content_type="text/plain; charset=utf-8")
     return render(request, "405.html", {"is_visit": request.method in _READING}, status=405)

@@ -8,7 +8,7 @@ from django.db import transaction
 from django.test import Client
 
 from accounts.models import User
-from config.http.hosts import PLAIN_PATHS
+from config.http.methods import FOR_PROGRAMS
 from config.http.middleware import is_api_path
 from tests.clients import browser_of
 from tests.projects.api.following import hang_up
@@ -42,7 +42,7 @@ def is_told(path: str, method: str, answer: Any) -> bool:
         return True
     if is_api_path(path):
         return bool(json.loads(answer.content)["detail"])
-    kind = "text/plain" if path in PLAIN_PATHS else "text/html"
+    kind = "text/plain" if path in FOR_PROGRAMS else "text/html"
     is_page = kind == "text/plain" or (b"<h1>" in answer.content and b"</html>" in answer.content)
     return answer["Content-Type"].startswith(kind) and is_page and len(answer.content) > 40
 
@@ -71,7 +71,7 @@ def test_no_address_answers_with_a_blank_page(service: PopulatedService, some: S
         ("PUT", "/admin/projects/project/growth/", 405, "GET, HEAD", "This address takes no form"),
         ("GET", "/api/auth/login", 405, "POST, OPTIONS", "Send another method"),
         ("POST", "/healthz", 405, "GET, HEAD", "Send another method"),
-        ("POST", "/cli", 405, "GET, HEAD", "This address takes no form"),
+        ("POST", "/cli", 405, "GET, HEAD", "Send another method"),
     ],
 )
 def test_what_is_refused(ada: User, method: str, path: str, status: int, allowed: str, words: str) -> None:

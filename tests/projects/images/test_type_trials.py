@@ -117,7 +117,8 @@ def test_an_image_without_a_declared_contract_is_reported(ada: User, engine: Mem
 def test_only_admins_run_images(ada: User, sam: User, alice: User, engine: MemoryEngine) -> None:
     assert browser_of(sam).post(PAGE).status_code == 403
     assert browser_of(alice).post(PAGE).status_code == 302
-    assert browser_of(ada).get(PAGE).status_code == 405
+    assert browser_of(ada).get(PAGE)["Location"] == "/admin/projects/agenttype/assistant/change/"
+    assert browser_of(ada).put(PAGE).status_code == 405
     assert browser_of(ada).post(PAGE.replace("assistant", "nothing")).status_code == 404
     assert "Test the image" not in browser_of(sam).get("/admin/projects/agenttype/assistant/change/").content.decode()
 
