@@ -87,11 +87,12 @@ def _ask_database() -> str:
     try:
         with time_limit(DATABASE_LIMIT):
             Installation.objects.update(held_because=F("held_because"))
+        found = OK
     except Error as error:
         fault = find_fault(error)
-        return _WORDS.get(fault, UNAVAILABLE) if fault else UNAVAILABLE
+        found = _WORDS.get(fault, UNAVAILABLE) if fault else UNAVAILABLE
     is_replaced: bool = connection.is_replaced()  # type: ignore[attr-defined]  # both of our backends have it
-    return REPLACED if is_replaced else OK
+    return REPLACED if is_replaced else found
 
 
 def _is_held() -> bool:

@@ -84,6 +84,7 @@ TABLE: Mapping[type[Exception], Row] = {
     containers.EngineUnavailableError: Row(503, "engine_unavailable", retry_after=10),
     containers.ContainerSilentError: Row(503, "engine_unavailable", retry_after=10),
     containers.FirewallMissingError: Row(503, "engine_unavailable", retry_after=30),
+    containers.GatewayDiskError: Row(503, "engine_unavailable", retry_after=10),
     containers.GatewayMissingError: Row(503, "engine_unavailable", retry_after=30),
     containers.StillStoppingError: Row(503, "still_stopping", retry_after=10),
     containers.EngineRefusedError: Row(502, "engine_error"),

@@ -68,6 +68,7 @@ ROWS: list[tuple[Exception, int, str, dict[str, str]]] = [
     (containers.ContainerSilentError(SENTENCE), 503, "engine_unavailable", {"Retry-After": "10"}),
     (containers.FirewallMissingError(SENTENCE), 503, "engine_unavailable", {"Retry-After": "30"}),
     (containers.GatewayMissingError(SENTENCE), 503, "engine_unavailable", {"Retry-After": "30"}),
+    (containers.GatewayDiskError(SENTENCE), 503, "engine_unavailable", {"Retry-After": "10"}),
     (containers.NoRoomError(SENTENCE), 503, "no_capacity", {"Retry-After": "60"}),
     (containers.ImageUnusableError(SENTENCE), 502, "engine_error", {}),
     (containers.StillStoppingError(SENTENCE), 503, "still_stopping", {"Retry-After": "10"}),
