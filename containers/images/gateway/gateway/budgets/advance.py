@@ -56,7 +56,7 @@ class Advances:
         if advance.tokens < reservation.tokens or advance.money < reservation.money or not reservation.tokens:
             return False
         self._shrink(reservation.project, advance, reservation.tokens, reservation.money)
-        self._disk.keep(Insert(reservation, is_drawn=True))
+        self._disk.keep(Insert(reservation, is_drawn=True), can_wait=True)
         return True
 
     def release(self, project: str) -> bool:
@@ -66,7 +66,7 @@ class Advances:
             return False
         tokens, money = advance.tokens, advance.money
         self._shrink(project, advance, tokens, money)
-        self._disk.keep(ChangeAdvance(project, advance.hour, -tokens, -money))
+        self._disk.keep(ChangeAdvance(project, advance.hour, -tokens, -money), can_wait=True)
         return True
 
     def release_all(self) -> None:
@@ -90,7 +90,7 @@ class Advances:
             return
         advance.is_growing = True
         self._totals.reserve(project, hour, tokens=tokens, money=money)
-        written = self._disk.submit(ChangeAdvance(project, hour, tokens, money))
+        written = self._disk.submit(ChangeAdvance(project, hour, tokens, money), can_wait=True)
 
         def report(done: Future[Any]) -> None:
             if not loop.is_closed():
@@ -109,7 +109,7 @@ class Advances:
         advance.money += money
         if self._advances.get(project) is not advance:  # its hour is over
             self._shrink(project, advance, tokens, money)
-            self._disk.keep(ChangeAdvance(project, advance.hour, -tokens, -money))
+            self._disk.keep(ChangeAdvance(project, advance.hour, -tokens, -money), can_wait=True)
         self._on_growth(project)
 
     def _current(self, project: str, hour: int) -> Advance:

@@ -61,19 +61,26 @@ class Disk:
         self._takes_changes = True
         self.keep(_probe)
 
-    def submit(self, work: Work) -> Future[Any]:
-        """Queues the work, which runs in the order of submission. The future has its result or exception."""
+    def submit(self, work: Work, *, can_wait: bool = False) -> Future[Any]:
+        """Queues the work, which runs in the order of submission. The future has its result or exception.
+
+        Work that `can_wait` is collected for a moment (`TaskQueue.put_soon`).
+        """
         done: Future[Any] = Future()
-        self._queue.put(Task(work, done))
+        self._put(Task(work, done), can_wait=can_wait)
         return done
 
-    def keep(self, work: Work) -> None:
+    def keep(self, work: Work, *, can_wait: bool = False) -> None:
         """Queues a change that is tried until it is written, in the order of submission.
 
         One that fails for any other reason than the disk is dropped, because it would fail again: its reservation stays
         and counts in full.
         """
-        self._queue.put(Task(work))
+        self._put(Task(work), can_wait=can_wait)
+
+    def _put(self, task: Task, *, can_wait: bool) -> None:
+        put = self._queue.put_soon if can_wait else self._queue.put
+        put(task)
 
     async def run(self, work: Work, *, is_read: bool = False) -> Any:
         """Returns the work's result, which is on disk unless it only reads. Raises DiskError."""

@@ -141,7 +141,8 @@ class Ledger:
         )
         is_real = bool(usage.tokens or not is_error)
         model = self._names.name(reservation.project, answered_by, reservation.hour, is_real=is_real)
-        self._write(settle(reservation, counts, model=model))
+        is_covered = usage.tokens <= reservation.tokens and money <= reservation.money
+        self._disk.keep(settle(reservation, counts, model=model), can_wait=is_covered)
         self._forget_old()
 
     def close(self) -> None:
@@ -169,7 +170,7 @@ class Ledger:
                 await self._wait_for_disk(self._disk.submit(Insert(reservation)), reservation)
             self._advances.grow(reservation, entry, second=int(self._now()))
         elif reservation.id:
-            self._disk.submit(Insert(reservation))
+            self._disk.submit(Insert(reservation), can_wait=True)
 
     async def _wait_for_disk(self, written: Future[Any], reservation: Reservation) -> None:
         try:

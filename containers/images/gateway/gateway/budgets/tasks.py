@@ -1,5 +1,6 @@
 """What the disk's thread is asked to do, and how many such tasks wait."""
 
+import asyncio
 import queue
 import sqlite3
 from collections.abc import Callable
@@ -8,6 +9,9 @@ from typing import Any, NamedTuple
 
 Work = Callable[[sqlite3.Connection], Any]
 MAX_BATCH = 256
+COLLECTED_FOR = 0.02
+"""Seconds for which changes that can wait are collected. Then they share one commit, and their calls do not wait for
+Python's lock while the disk's thread holds it."""
 
 
 class Task(NamedTuple):
@@ -29,10 +33,23 @@ class Task(NamedTuple):
 class TaskQueue:
     def __init__(self) -> None:
         self._queue: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
+        self._collected: list[Task] = []
 
     def put(self, task: Task | None) -> None:
-        """None ends the queue."""
+        """Puts the task after all collected ones. None ends the queue."""
+        self._put_collected()
         self._queue.put(task)
+
+    def put_soon(self, task: Task) -> None:
+        """Puts the task with the next one that cannot wait, or in a moment. Needs a running event loop."""
+        if not self._collected:
+            asyncio.get_running_loop().call_later(COLLECTED_FOR, self._put_collected)
+        self._collected.append(task)
+
+    def _put_collected(self) -> None:
+        collected, self._collected = self._collected, []
+        for each in collected:
+            self._queue.put(each)
 
     def collect(self, *, within: float | None) -> tuple[list[Task], bool]:
         """Waits up to `within` seconds (None: no limit). Returns the tasks, and whether they are the last."""
