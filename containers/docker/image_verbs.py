@@ -26,6 +26,7 @@ class ImageVerbs:
         return describe_image(self._connection, image)
 
     def remove_unused_images(self, *, keep: Collection[str]) -> int:
+        self._images.remove_left_behind()
         return remove_unused(self._connection, keep=keep)
 
     def try_image(self, spec: ContainerSpec, *, token: str, key: str, within: float, grace: int) -> TrialRun:

@@ -101,7 +101,7 @@ class UsableImages:
         return fault
 
     def _look_into(self, declared: _Declared) -> str:
-        self._remove_left_behind()
+        self.remove_left_behind()
         payload = look_payload(image=declared.image_id, labels=_own_labels(), places=declared.places)
         try:
             with self._connection.call() as client, understand_answer():
@@ -141,7 +141,8 @@ class UsableImages:
             raise EngineUnavailableError(GARBLED) from error
         return first is not None and first.isdir()
 
-    def _remove_left_behind(self) -> None:
+    def remove_left_behind(self) -> None:
+        """Removes the containers of killed processes, which keep their images from being removed."""
         with self._connection.call() as client, understand_answer():
             chosen = [f"{label}={value}" for label, value in _own_labels().items()]
             rows = client.containers(all=True, filters={"label": chosen})

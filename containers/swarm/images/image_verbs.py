@@ -23,6 +23,7 @@ class ImageVerbs:
 
     def remove_unused_images(self, *, keep: Collection[str]) -> int:
         """Removes images on this node only, because other nodes' use is unknown: run `docker image prune` there."""
+        self._images.remove_left_behind()
         return 0
 
     def try_image(self, spec: ContainerSpec, *, token: str, key: str, within: float, grace: int) -> TrialRun:
