@@ -67,6 +67,10 @@ def of_the_assistant() -> list[str]:
     ]
 
 
+def _own_memory(options: str) -> str:
+    return options.partition("size=")[2].partition("m")[0]
+
+
 def of_the_others() -> list[str]:
     from gateway.entries.entry import Limits
     from gateway.meters.usage import AUDIO_TOKENS_PER_SECOND
@@ -75,7 +79,9 @@ def of_the_others() -> list[str]:
     from gateway.servers.call import LARGEST
 
     from berth_agent.relay import supervisor
+    from containers import hardening
     from containers.agent_contract import AGENT_USER, PROBLEMS_OF_EXIT, ExitCode
+    from containers.docker_api import image_rules
     from projects.management.commands.test_type import WITHIN
     from projects.rules.status.lifecycle import CRASH_LIMIT, CRASH_WINDOW
     from projects.rules.type_trial import STOP_WITHIN
@@ -89,6 +95,12 @@ def of_the_others() -> list[str]:
             f"has crashed {CRASH_LIMIT} times within {CRASH_WINDOW.seconds // 60} minutes"
         ),
         f"user {AGENT_USER}",
+        f"more than {image_rules.MOST_PORTS} ports or {image_rules.MOST_VOLUMES} volumes",
+        (
+            f"{image_rules.LONGEST_LISTED >> 10} KB of labels and command, "
+            f"{image_rules.LARGEST_CONFIG >> 10} KB in all, or a health check"
+        ),
+        f"{_own_memory(hardening.confinement(1, places=['/x'])['Tmpfs']['/x'])} MB at most for each",
         "its exit code is 1 if the image breaks one",
         f"an image that is ready within {WITHIN_REQUEST:.0f} seconds; the command waits {WITHIN:.0f}",
         f"it waits up to {supervisor.ANSWER_SECONDS} seconds before it stops the child",

@@ -55,7 +55,7 @@ def run(surroundings: dict[str, str], odd: str, folder: Path, *arguments: str) -
     )  # fmt: skip
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize(("command", "odd"), [*product(COMMANDS, [*ODD, *CLOSED])])
 def test_a_command_gives_its_result_or_a_sentence(
     command: str,

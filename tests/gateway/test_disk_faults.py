@@ -18,7 +18,7 @@ from gateway.rules.refusals import RefusedError, Why
 from tests.gateway.disk_faults import CODES, DAMAGE, STATEMENTS, Faults, Service
 from tests.gateway.test_ledger import Clock, run
 
-pytestmark = [pytest.mark.one_database, pytest.mark.sampled(8)]
+pytestmark = [pytest.mark.one_database, pytest.mark.sampled(16)]
 
 NOW = Clock(2026, 11, 22)
 BUDGET = 8_000

@@ -78,6 +78,7 @@ def test_someone_who_is_signed_in_is_led_somewhere(service: PopulatedService, so
     assert wrong == []
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("entry", TAKES_NEXT)
 @pytest.mark.parametrize("has_code", [False, True])
 def test_someone_who_signs_in_is_led_somewhere(

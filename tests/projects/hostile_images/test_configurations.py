@@ -71,7 +71,7 @@ def neighbour(host: Host) -> str:
     return str(answer.json()["id"])
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("what", RUNS)
 def test_an_odd_image_runs_as_confined_as_any(host: Host, neighbour: str, what: str) -> None:
     answer = host.deploy(host.make_with(host.make(), **RUNS[what]))
@@ -89,7 +89,7 @@ def test_an_odd_image_runs_as_confined_as_any(host: Host, neighbour: str, what: 
     assert host.status_of(neighbour) == "running"
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("what", FAILS)
 def test_an_image_that_cannot_run_is_explained(host: Host, neighbour: str, what: str) -> None:
     config, agent = FAILS[what]

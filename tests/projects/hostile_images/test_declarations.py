@@ -32,7 +32,7 @@ def volumes_of(host: Host, name: str) -> set[str]:
     return found
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     ("kind", "link"),
     [
@@ -50,14 +50,14 @@ def test_a_memory_that_would_be_elsewhere_is_refused(host: Host, kind: bytes, li
     assert told.startswith("In the image, /data is a link or a file")
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("path", ["tmp", "run", "run/agent", "run/secrets"])
 def test_no_other_mount_may_cover_the_memory(host: Host, path: str) -> None:
     told = refused(host, host.make(root=with_entry(path, tarfile.SYMTYPE, "/data")))
     assert told.startswith(f"In the image, /{path} is a link or a file")
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     "path",
     ["/", "//", "/.", "/data/x", "/data/../data/x", "/tmp/../data/x", "run", "data", "./x", "/run/secrets/x", "/proc",
@@ -69,23 +69,25 @@ def test_a_volume_that_no_agent_can_have_is_refused(host: Host, path: str) -> No
     )
 
 
+@pytest.mark.rare(2)
 def test_many_volumes_are_refused(host: Host) -> None:
     volumes = ", ".join(f'"/v/{number}"' for number in range(9))
     assert "9 volumes" in refused(host, host.make('CMD ["/agent"]', f"VOLUME [{volumes}]"))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("ports", [["1-101/tcp"], ["1-65535/tcp", "1-65535/udp"]])
 def test_many_ports_are_refused(host: Host, ports: list[str]) -> None:
     told = refused(host, host.make('CMD ["/agent"]', *(f"EXPOSE {each}" for each in ports)))
     assert told.startswith(f"The image declares {101 if len(ports) == 1 else 131_070:,} ports")
 
 
+@pytest.mark.rare(2)
 def test_labels_that_would_fill_every_list_are_refused(host: Host) -> None:
     assert "every list of containers" in refused(host, host.make('CMD ["/agent"]', f'LABEL a="{"x" * 20_000}"'))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     ("paths", "places"),
     [
@@ -124,7 +126,7 @@ def test_other_volumes_are_memory_within_the_plan(host: Host, paths: list[str], 
     assert not host.engine.client.containers(all=True, filters={"ancestor": image})
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("what", ["a link", "ports", "a volume inside"])
 def test_an_update_to_such_an_image_keeps_the_agent_and_its_memory(host: Host, what: str) -> None:
     """What the image declares is known before the old one stops, and what its files are once it is to be deployed."""

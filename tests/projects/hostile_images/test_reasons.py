@@ -9,7 +9,7 @@ pytestmark = [pytest.mark.docker, pytest.mark.one_database]
 LOSES_A_CHILD = "#!/bin/sh\ndd if=/dev/zero of=/dev/null bs=200M count=1\nsleep 1\nexit {}\n"
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("exit_code", "code"),
     [(0, "exited"), (1, "crash"), (75, "telegram_unreachable"), (137, "out_of_memory"), (247, "out_of_memory")],
@@ -26,7 +26,7 @@ REPORTS = '#!/bin/sh\necho \'AGENT-STATUS {{"v":1,"state":"{}","code":"{}"}}\'\n
 CHECK = "HEALTHCHECK --interval=500ms --timeout=5s --retries=1 CMD {}"
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("agent", "check", "code"),
     [

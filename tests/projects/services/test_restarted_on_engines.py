@@ -79,6 +79,7 @@ def _row(project: Project) -> Project:
 
 @pytest.mark.docker
 @pytest.mark.one_database
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("restart", [_by_verb, _killed, _from_outside])
 @pytest.mark.parametrize("image", ["plain", "checked"], indirect=True)
 def test_a_restarted_agent_is_starting_until_it_has_reported(

@@ -19,7 +19,7 @@ from gateway.budgets.changes import merge
 from gateway.budgets.disk_errors import FULL, DiskError, describe, is_damage, is_of_disk
 from gateway.budgets.mirror import Mirror
 from gateway.budgets.tasks import MAX_BATCH, Task, TaskQueue, Work
-from gateway.budgets.usage_file import UsageFile
+from gateway.budgets.usage_file import UsageFile, probe
 
 RETRY_AFTER = 1.0
 """Seconds until failed writes are tried again."""
@@ -59,13 +59,10 @@ class Disk:
         the same numbers.
         """
         self._takes_changes = True
-        self.keep(_probe)
+        self.keep(probe)
 
     def submit(self, work: Work, *, can_wait: bool = False) -> Future[Any]:
-        """Queues the work, which runs in the order of submission. The future has its result or exception.
-
-        Work that `can_wait` is collected for a moment (`TaskQueue.put_soon`).
-        """
+        """Queues work, in this order. The future has its result or exception. `can_wait`: see `TaskQueue.put_soon`."""
         done: Future[Any] = Future()
         self._put(Task(work, done), can_wait=can_wait)
         return done
@@ -123,7 +120,7 @@ class Disk:
         if is_due:
             kept, self._kept = self._kept, []
             if self._fault and not kept and not tasks:
-                kept = [Task(_probe)]
+                kept = [Task(probe)]
             if kept or tasks:
                 self._commit([*kept, *tasks])
         else:
@@ -174,7 +171,7 @@ class Disk:
             if is_damage(error):
                 self._set_aside(error)
             if self._takes_changes:
-                self._commit([Task(_probe)])
+                self._commit([Task(probe)])
             task.fail(error)
             return
         self._mirror.note(task.work, answer)
@@ -200,8 +197,3 @@ class Disk:
         if self._fault and not self._kept:
             logger.warning("The usage file can be written again.")
             self._fault = ""
-
-
-def _probe(connection: sqlite3.Connection) -> None:
-    """Changes something, to find out whether the disk takes data."""
-    connection.execute("INSERT OR REPLACE INTO meta VALUES ('probe', ?)", (str(time.monotonic()),))

@@ -2,6 +2,7 @@
 
 import logging
 import sqlite3
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -121,6 +122,11 @@ def read_meta(connection: sqlite3.Connection, name: str) -> str:
     """Returns an empty text if there is none."""
     found = connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
     return str(found[0]) if found else ""
+
+
+def probe(connection: sqlite3.Connection) -> None:
+    """Changes something, to find out whether the disk takes data."""
+    connection.execute("INSERT OR REPLACE INTO meta VALUES ('probe', ?)", (str(time.monotonic()),))
 
 
 def open_checked(file: Path, *, is_checked: bool) -> sqlite3.Connection:
