@@ -1,16 +1,18 @@
 """How much the API adds to what the engine itself takes: deploy and stop, among 0, 100 and 300 other containers.
 
-    python -m tests.benchmarks.deploy [--rounds 25] [--others 0 100 300] [--gateway]
+    python -m tests.benchmarks.deploy [--rounds 25] [--others 0 100 300] [--rest 1] [--gateway]
 
 Each round does the same to the engine twice, by hand (docker's low-level client, the same create payload) and through
 the API, in turn, so that both see the same machine. Raw deploy comes in two kinds: create and start alone, and with the
-delivery of the secrets (an archive put into the container's volume), which every deploy of ours includes. With
+delivery of the secrets (an archive put into the container's volume), which every deploy of ours includes. Each agent
+runs for `--rest` seconds before it is stopped: just after a start the watcher limits its look-ups of names. With
 `--gateway` each round also goes through a second server, whose agents are behind the gateway.
 """
 
 import argparse
 import statistics
 import sys
+import time
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -40,6 +42,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=25)
     parser.add_argument("--others", type=int, nargs="*", default=[0, 100, 300])
+    parser.add_argument("--rest", type=float, default=1.0, help="seconds between a deploy and the stop")
     parser.add_argument("--gateway", action="store_true", help="the same with the gateway, and what it adds")
     options = parser.parse_args()
     if not busybox.BUSYBOX.exists():
@@ -47,7 +50,7 @@ def main() -> None:
             f"{busybox.BUSYBOX} is missing. Install it (on Debian and Ubuntu: apt install busybox-static).\n"
         )
         sys.exit(2)
-    raw = Raw()
+    raw = Raw(options.rest)
     image = raw.make_image()
     print_row(
         "others", "raw ms", "raw+secrets ms", "API ms", "API/raw", "API/raw+secrets", "stop raw ms", "stop API/raw",
@@ -79,8 +82,8 @@ def measure(raw: "Raw", server: Server, behind: Server | None, *, others: int, r
     client, second = server.connect(), behind.connect() if behind else None
     figures: dict[str, list[float]] = defaultdict(list)
     for number in range(rounds + 2):
-        took = raw.round(with_secrets=False), raw.round(with_secrets=True), api_round(client, number)
-        with_gateway = api_round(second, number) if second else (0.0, 0.0)
+        took = raw.round(with_secrets=False), raw.round(with_secrets=True), api_round(client, number, raw.rest)
+        with_gateway = api_round(second, number, raw.rest) if second else (0.0, 0.0)
         if number < 2:  # warm-up
             continue
         figures["gateway"].append(with_gateway[0])
@@ -111,7 +114,7 @@ def measure(raw: "Raw", server: Server, behind: Server | None, *, others: int, r
     )
 
 
-def api_round(client: Client, number: int) -> tuple[float, float]:
+def api_round(client: Client, number: int, rest: float = 0.0) -> tuple[float, float]:
     body = {
         "name": "bench",
         "type": "stub",
@@ -122,6 +125,7 @@ def api_round(client: Client, number: int) -> tuple[float, float]:
     client.connect_anew()
     deploy, project = timed(lambda: client.ask("POST", "/api/projects", body, 201))
     path = f"/api/projects/{project['id']}"
+    time.sleep(rest)
     stop, answer = timed(lambda: client.ask("POST", f"{path}/control", {"action": "stop"}, 200))
     if answer["status"] != "stopped":
         raise UnexpectedAnswerError(f"After a stop the agent is called {answer['status']}.")
@@ -132,8 +136,10 @@ def api_round(client: Client, number: int) -> tuple[float, float]:
 class Raw:
     """The same by hand."""
 
-    def __init__(self) -> None:
+    def __init__(self, rest: float = 0.0) -> None:
+        """Each agent runs for `rest` seconds."""
         self.client: Any = connect()
+        self.rest = rest
         self.mark = f"bench-raw-{uuid4().hex[:8]}"
         self.spec: ContainerSpec
         self.network = ""
@@ -175,6 +181,7 @@ class Raw:
             self.client.start(name)
 
         took, _ = timed(deploy)
+        time.sleep(self.rest)
         stopped, _ = timed(lambda: self.client.stop(name, timeout=10))
         self.client.remove_container(name, force=True)
         for volume in (f"{name}-data", f"{name}-secrets"):
