@@ -90,14 +90,19 @@ def kill_in_traffic(trial: Trial, kill: Kill, options: argparse.Namespace) -> Pa
     assert not talk.lost()
     sys.stderr.write("All are answered.\n")
     assert part.repeated <= (0 if options.what == "service" else len(part.starts)), talk.answers()
-    assert last_key_is_in_force(talk, owner)
+    bring_last_key_into_force(talk, owner)
     return part
 
 
-def last_key_is_in_force(talk: Talk, owner: Owner) -> bool:
+def bring_last_key_into_force(talk: Talk, owner: Owner) -> None:
+    """A gateway that has just been killed cannot be told at once; the watcher tells it as soon as it can."""
     wait_until(lambda: owner.change_key("sk-whole-last") == 200, within=PATIENCE, every=2)
-    talk.say(1)
-    return bool(talk.trial.provider.asked()[-1].key == "sk-whole-last")
+
+    def is_in_force() -> bool:
+        talk.say(1)
+        return bool(talk.trial.provider.asked()[-1].key == "sk-whole-last")
+
+    wait_until(is_in_force, within=PATIENCE, every=1)
 
 
 @contextmanager
