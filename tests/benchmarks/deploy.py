@@ -24,16 +24,8 @@ from containers.docker.secrets import pack_secrets
 from containers.hardening import container_payload
 from containers.vocabulary import INSTANCE_LABEL, ContainerSpec
 from tests import busybox
-from tests.benchmarks.harness import (
-    Client,
-    Server,
-    UnexpectedAnswerError,
-    manage,
-    median_ratio,
-    print_row,
-    serving,
-    timed,
-)
+from tests.benchmarks import harness
+from tests.benchmarks.harness import Client, Server, UnexpectedAnswerError, manage, median_ratio, print_row, timed
 from tests.containers.rootfs import make_images
 from tests.engines import connect
 
@@ -58,7 +50,7 @@ def main() -> None:
     )  # fmt: skip
     try:
         with ExitStack() as stack:
-            server = stack.enter_context(serving(image=image))
+            server = stack.enter_context(harness.serving(image=image))
             behind = stack.enter_context(serving_gateway(image)) if options.gateway else None
             stack.callback(raw.clean_up)  # before the network goes, which it shares
             raw.prepare(server)
@@ -72,7 +64,7 @@ def main() -> None:
 @contextmanager
 def serving_gateway(image: str) -> Iterator[Server]:
     """A second server, and its gateway."""
-    with serving(image=image, environment={"BERTH_GATEWAY": "on"}) as server:
+    with harness.serving(image=image, environment={"BERTH_GATEWAY": "on"}) as server:
         manage(server, "build_images", "gateway", "--no-pull")
         api_round(server.connect(), 0)  # which has the gateway made, unless the watcher has
         yield server
