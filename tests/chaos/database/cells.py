@@ -37,14 +37,8 @@ WELL_WITHIN = 60.0
 """Seconds after a fault within which everything works again. A guard; the table says how long it took."""
 
 
-WATCH = """
-import os
-os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
-import django
-django.setup()
-from django.core.management import call_command
-call_command("watch")
-"""
+OTHER = {"BERTH_INSTANCE": "chaos-watcher", "DJANGO_SETTINGS_MODULE": "config.settings"}
+WATCH = "import django; django.setup(); from django.core.management import call_command; call_command('watch')"
 """`manage.py watch`, but of another instance than the projects, which the command line would refuse."""
 
 
@@ -86,7 +80,7 @@ class Trial:
         with self.watcher_log.open("ab") as output:
             return subprocess.Popen(
                 [sys.executable, "-c", WATCH],
-                cwd=ROOT, env=self.site.environment | {"BERTH_INSTANCE": "chaos-watcher"},
+                cwd=ROOT, env=self.site.environment | OTHER,
                 stdin=subprocess.DEVNULL, stdout=output, stderr=output,
             )  # fmt: skip
 
