@@ -25,6 +25,7 @@ class Faults:
         self.place, self.code = "", ""
         self.met = 0
         self._is_next_damaged = False
+        self._opened: list[Any] = []
         connect = partial(sqlite3.connect, factory=self._make_class())
         monkeypatch.setattr("gateway.budgets.usage_file.sqlite3.connect", connect)
         monkeypatch.setattr(disk, "RETRY_AFTER", 0.01)
@@ -36,6 +37,10 @@ class Faults:
 
         class Connection(sqlite3.Connection):
             is_damaged = False
+
+            def __init__(self, *args: Any, **options: Any) -> None:
+                super().__init__(*args, **options)
+                faults._opened.append(self)
 
             def execute(self, sql: str, *rest: Any) -> sqlite3.Cursor:
                 faults.check(self, sql)
@@ -49,7 +54,7 @@ class Faults:
 
     def begin(self, place: str, code: str, ledger: Ledger) -> None:
         ledger._sizes._kept.clear()  # so that sizes are written again
-        ledger._disk.usage_file.connection.is_damaged = code in DAMAGE  # type: ignore[attr-defined]  # a `Connection`
+        self._opened[-1].is_damaged = code in DAMAGE
         self.place, self.code = place, code
 
     def begin_at_start(self, place: str, code: str) -> None:

@@ -1,8 +1,9 @@
 """A usage file that is damaged costs at most a little of the owner's budget, and never more."""
 
 import asyncio
+import sqlite3
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import timedelta
 from pathlib import Path
 
@@ -51,6 +52,16 @@ async def spend_all(ledger: Ledger, one: Entry) -> int:
             left += 10
 
 
+async def set_aside(ledger: Ledger) -> None:
+    """In the disk's thread, which alone may use the file."""
+    await ledger._disk.run(lambda _: ledger._disk.usage_file.set_aside(ValueError()), is_read=True)
+
+
+def checkpoint(file: Path) -> None:
+    with closing(sqlite3.connect(file)) as connection:
+        assert connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
+
+
 def overwrite(file: Path) -> None:
     with file.open("r+b") as opened:
         opened.write(b"no database at all" * 1000)
@@ -80,11 +91,10 @@ def test_a_file_that_is_damaged_meanwhile_is_written_again(
         await service.read(ledger)
         if is_read:
             await service.read(ledger)
-        await ledger._disk.run(lambda connection: connection.execute("SELECT 1"))
-        connection = ledger._disk.usage_file.connection
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        await ledger._disk.run(lambda _: None)
+        await asyncio.to_thread(checkpoint, tmp_path / "usage.sqlite3")
         await asyncio.to_thread(damage, tmp_path / "usage.sqlite3")
-        connection.execute("PRAGMA shrink_memory")
+        await ledger._disk.run(lambda connection: connection.execute("PRAGMA shrink_memory"), is_read=True)
         store = service.store
         async with asyncio.timeout(30):
             while service.store == store:
@@ -119,7 +129,7 @@ def test_a_call_in_flight_while_the_file_is_damaged_counts_in_full_after_a_kill(
         await service.read(ledger)
         await ledger.reserve(entry(), "m", input_tokens=0, min_output=400, max_output=400)
         await ledger._disk.run(lambda _: None)
-        ledger._disk.usage_file.set_aside(ValueError())
+        await set_aside(ledger)
         await ledger._disk.run(lambda _: None)
 
     async def look(ledger: Ledger) -> int:
@@ -140,7 +150,7 @@ def test_usage_that_nobody_reads_for_long_takes_little_memory(tmp_path: Path, mo
             clock.now += timedelta(hours=1)
         await ledger._disk.run(lambda _: None)
         remembered = len(ledger._disk._mirror._unread)
-        ledger._disk.usage_file.set_aside(ValueError())
+        await set_aside(ledger)
         await ledger._disk.run(lambda _: None)
         await service.read(ledger)
         return remembered

@@ -95,7 +95,6 @@ class Disk:
         """Returns when all submitted work is on disk, or has failed once more."""
         self._queue.put(None)
         self._thread.join()
-        self.usage_file.close()
 
     def _serve(self) -> None:
         with suppress(sqlite3.Error, OSError):  # the first work reports it
@@ -115,6 +114,7 @@ class Disk:
             self._busy_since = None
         if self._kept:
             logger.error("%s changes could not be written to disk before the end.", len(self._kept))
+        self.usage_file.close()
 
     def _write(self, tasks: list[Task], *, is_due: bool) -> None:
         if is_due:

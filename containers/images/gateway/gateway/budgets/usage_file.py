@@ -44,7 +44,7 @@ logger = logging.getLogger(__name__)
 
 
 class UsageFile:
-    """Used by one thread only."""
+    """Used and closed by one thread only, which SQLite's module enforces."""
 
     def __init__(self, file: Path) -> None:
         """Creates the folder if necessary. Raises OSError."""
@@ -131,7 +131,7 @@ def probe(connection: sqlite3.Connection) -> None:
 
 def open_checked(file: Path, *, is_checked: bool) -> sqlite3.Connection:
     """Raises sqlite3.Error. `is_checked` says that this process has read the whole file before."""
-    connection = sqlite3.connect(file, timeout=LOCKED_FOR, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(file, timeout=LOCKED_FOR, isolation_level=None)
     try:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")  # a commit survives a power failure
