@@ -33,6 +33,9 @@ _HANDOVER_CAPABILITIES = ["CHOWN", "DAC_READ_SEARCH", "FOWNER"]
 _NOBODY = 65534
 """The user of containers that never run."""
 
+_WRITABLE = {"ReadonlyRootfs": False}
+"""The engine cannot unpack an archive into a read-only root file system. A writable one is discarded."""
+
 
 def handover_name(name: str) -> str:
     """Returns the name of the container that hands over the volume of the agent of this name."""
@@ -52,7 +55,7 @@ def handover_payload(spec: ContainerSpec, user: int, *, volume: str, runtime: st
     and the image, so that no path that an agent left behind leads anywhere else. The root file system is writable
     because the engine cannot unpack an archive into a read-only one; it is discarded.
     """
-    confined = {**confinement(user), "ReadonlyRootfs": False, "CapAdd": _HANDOVER_CAPABILITIES}
+    confined = {**confinement(user), **_WRITABLE, "CapAdd": _HANDOVER_CAPABILITIES}
     return {
         "Image": spec.image,
         "User": "0:0",
@@ -82,21 +85,8 @@ def keeper_payload(*, image: str, labels: Mapping[str, str], state: str, since: 
     """
     options = {"NoCopy": True}
     volume = {"Type": "volume", "Source": state, "Target": DATA_PATH, "ReadOnly": True, "VolumeOptions": options}
-    return {
-        "Image": image,
-        "User": f"{_NOBODY}:{_NOBODY}",
-        "Entrypoint": ["/in-quarantine"],
-        "Cmd": [],
-        "Healthcheck": {"Test": ["NONE"]},
-        "Labels": {**labels, QUARANTINE_LABEL: since},
-        "NetworkDisabled": True,
-        "HostConfig": {
-            **confinement(_NOBODY),
-            "Mounts": [volume],
-            "NetworkMode": "none",
-            "RestartPolicy": {"Name": "no", "MaximumRetryCount": 0},
-        },
-    }
+    host_config = {**confinement(_NOBODY), "Mounts": [volume]}
+    return _never_started("/in-quarantine", image, {**labels, QUARANTINE_LABEL: since}, host_config)
 
 
 def look_payload(*, image: str, labels: Mapping[str, str], places: Sequence[str]) -> dict[str, Any]:
@@ -104,21 +94,8 @@ def look_payload(*, image: str, labels: Mapping[str, str], places: Sequence[str]
 
     It has no volume, so that at `places`, where the image declares volumes, the engine makes none.
     """
-    return {
-        "Image": image,
-        "User": f"{_NOBODY}:{_NOBODY}",
-        "Entrypoint": ["/never-started"],
-        "Cmd": [],
-        "Healthcheck": {"Test": ["NONE"]},
-        "Labels": dict(labels),
-        "NetworkDisabled": True,
-        "HostConfig": {
-            **confinement(_NOBODY, places=places),
-            "ReadonlyRootfs": False,  # as for every container of this label; it is discarded
-            "NetworkMode": "none",
-            "RestartPolicy": {"Name": "no", "MaximumRetryCount": 0},
-        },
-    }
+    host_config = {**confinement(_NOBODY, places=places), **_WRITABLE}
+    return _never_started("/never-started", image, dict(labels), host_config)
 
 
 def carrier_payload(
@@ -131,18 +108,25 @@ def carrier_payload(
     after handovers removes it as well.
     """
     options = {"NoCopy": True, **({"Labels": dict(labels)} if labels else {}), **sized(size)}
+    mount = {"Type": "volume", "Source": volume, "Target": DATA_PATH, "VolumeOptions": options}
+    host_config = {**confinement(_NOBODY), **_WRITABLE, "Mounts": [mount]}
+    return _never_started("/never-started", image, {HANDOVER_LABEL: f"{name}{CARRIER}"}, host_config)
+
+
+def _never_started(
+    entrypoint: str, image: str, labels: Mapping[str, str], host_config: Mapping[str, Any]
+) -> dict[str, Any]:
+    """`entrypoint` is a program that no image has, so that the container would not even run if it were started."""
     return {
         "Image": image,
         "User": f"{_NOBODY}:{_NOBODY}",
-        "Entrypoint": ["/never-started"],
+        "Entrypoint": [entrypoint],
         "Cmd": [],
         "Healthcheck": {"Test": ["NONE"]},
-        "Labels": {HANDOVER_LABEL: f"{name}{CARRIER}"},
+        "Labels": labels,
         "NetworkDisabled": True,
         "HostConfig": {
-            **confinement(_NOBODY),
-            "ReadonlyRootfs": False,  # the engine cannot unpack an archive into a read-only one; it is discarded
-            "Mounts": [{"Type": "volume", "Source": volume, "Target": DATA_PATH, "VolumeOptions": options}],
+            **host_config,
             "NetworkMode": "none",
             "RestartPolicy": {"Name": "no", "MaximumRetryCount": 0},
         },
