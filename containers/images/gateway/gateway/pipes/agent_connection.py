@@ -87,6 +87,11 @@ class AgentConnection(RequestHandler):
         if not self._reading_paused and not self._buffer_paused:
             self._resume_transport_reading()
 
+    def resume_reading(self, resume_parser: bool = True) -> None:  # noqa: FBT001, FBT002 - the library's
+        """Does nothing unless reading is paused, because the reader calls this for each piece."""
+        if self._reading_paused:
+            super().resume_reading(resume_parser)
+
     def _resume_transport_reading(self) -> None:
         if self._held is None:
             super()._resume_transport_reading()
