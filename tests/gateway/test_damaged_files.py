@@ -1,6 +1,7 @@
 """A usage file that is damaged costs at most a little of the owner's budget, and never more."""
 
 import asyncio
+import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing, suppress
@@ -78,7 +79,22 @@ def empty(file: Path) -> None:
         opened.truncate(0)
 
 
-@pytest.mark.parametrize("damage", [overwrite, garble_pages, empty])
+def remove(file: Path) -> None:
+    for each in file.parent.glob(f"{file.name}*"):
+        each.unlink()
+
+
+def remove_log(file: Path) -> None:
+    file.with_name(f"{file.name}-wal").unlink()
+
+
+def put_another_in_its_place(file: Path) -> None:
+    other = file.with_name("other")
+    shutil.copy(file, other)
+    other.replace(file)
+
+
+@pytest.mark.parametrize("damage", [overwrite, garble_pages, empty, remove, remove_log, put_another_in_its_place])
 @pytest.mark.parametrize("is_read", [True, False], ids=["read", "unread"])
 def test_a_file_that_is_damaged_meanwhile_is_written_again(
     tmp_path: Path, damage: Callable[[Path], None], *, is_read: bool
@@ -94,7 +110,8 @@ def test_a_file_that_is_damaged_meanwhile_is_written_again(
         await ledger._disk.run(lambda _: None)
         await asyncio.to_thread(checkpoint, tmp_path / "usage.sqlite3")
         await asyncio.to_thread(damage, tmp_path / "usage.sqlite3")
-        await ledger._disk.run(lambda connection: connection.execute("PRAGMA shrink_memory"), is_read=True)
+        with suppress(DiskError):
+            await ledger._disk.run(lambda connection: connection.execute("PRAGMA shrink_memory"), is_read=True)
         store = service.store
         async with asyncio.timeout(30):
             while service.store == store:
@@ -108,7 +125,7 @@ def test_a_file_that_is_damaged_meanwhile_is_written_again(
         assert await ledger._disk.run(lambda connection: read_meta(connection, "read")), "The next process knows."
 
     run(tmp_path, NOW, test)
-    assert (tmp_path / "usage.sqlite3.torn").exists()
+    assert (tmp_path / "usage.sqlite3.torn").exists() == (damage is not remove)
     counted, exact = service.sum("p", "input", "output"), LIMIT
     assert counted == exact if is_read else exact <= counted <= exact + 300
     assert counted == exact or service.sum("p", "estimated")
@@ -138,6 +155,36 @@ def test_a_call_in_flight_while_the_file_is_damaged_counts_in_full_after_a_kill(
 
     run(tmp_path, NOW, lose)
     assert run(tmp_path, NOW, look) == 600
+
+
+@pytest.mark.parametrize("damage", [overwrite, empty, remove, remove_log, put_another_in_its_place])
+def test_a_file_that_is_damaged_before_the_service_has_ever_read_it_loses_nothing(
+    tmp_path: Path, damage: Callable[[Path], None]
+) -> None:
+    """Neither what this process has counted nor what the one before it has."""
+
+    async def use(ledger: Ledger) -> None:
+        await spend(ledger, 100, entry())
+        ledger.close()
+
+    async def lose(ledger: Ledger) -> None:
+        await spend(ledger, 30, entry())
+        await ledger._disk.run(lambda _: None)
+        await asyncio.to_thread(checkpoint, tmp_path / "usage.sqlite3")
+        await asyncio.to_thread(damage, tmp_path / "usage.sqlite3")
+        with suppress(DiskError):
+            await ledger._disk.run(lambda connection: connection.execute("PRAGMA shrink_memory"), is_read=True)
+            await ledger.read_since(0)
+
+    async def look(ledger: Ledger) -> int:
+        service = Service()
+        await service.read(ledger)
+        return service.sum("p", "output")
+
+    for _ in range(2):
+        run(tmp_path, NOW, use)
+    run(tmp_path, NOW, lose)
+    assert run(tmp_path, NOW, look) == 230
 
 
 def test_usage_that_nobody_reads_for_long_takes_little_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

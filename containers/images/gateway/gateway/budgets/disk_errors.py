@@ -33,9 +33,15 @@ class DiskError(Exception):
     """The data could not be written or read. The message says why, for staff."""
 
 
+class ReplacedError(OSError):
+    """The file that is open is no longer the one that has the name: it was removed, or another one put in its place."""
+
+
 def is_damage(error: BaseException) -> bool:
-    """Whether the file itself is damaged, so that trying again is of no use."""
+    """Whether the file itself is damaged or gone, so that trying again is of no use."""
     code = _code_of(error)
+    if isinstance(error, ReplacedError):
+        return True
     return code in (_CORRUPT, _NO_DATABASE) or (code == _SQL_MISTAKE and str(error).startswith(_LOST_TABLE))
 
 
@@ -48,7 +54,7 @@ def is_of_disk(error: BaseException) -> bool:
 
 def describe(error: BaseException, folder: Path | None = None) -> str:
     """Returns what is wrong, as the end of a sentence. It quotes nothing from the error, which could be an agent's."""
-    if isinstance(error, OSError):
+    if isinstance(error, OSError) and not is_damage(error):
         return _OF_SYSTEM.get(error.errno or 0, "it cannot be used")
     if is_damage(error):
         return "its usage file is damaged"

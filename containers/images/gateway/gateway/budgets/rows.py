@@ -61,8 +61,7 @@ class Recover:
         connection.execute("DELETE FROM reservations")
         connection.execute("DELETE FROM advances")
         self._seq = max((add(connection, cell, counts) for cell, counts in lost.items()), default=0)
-        read = read_meta(connection, "read")
-        self._unread = read_cells(connection, since=int(read)) if read else lost
+        self._unread = read_cells(connection, since=int(read_meta(connection, "read") or 0))
         forget(self.this_hour)(connection)
         models = connection.execute("SELECT DISTINCT project, model FROM usage WHERE model <> ''").fetchall()
         spent = connection.execute(_SPENT).fetchall()

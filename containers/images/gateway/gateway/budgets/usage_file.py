@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from gateway.budgets.disk_errors import ReplacedError
 from gateway.budgets.tasks import Work
 
 SCHEMA = """
@@ -37,6 +38,8 @@ CREATE TABLE IF NOT EXISTS refusals (
 CREATE INDEX IF NOT EXISTS usage_by_seq ON usage (seq);
 """
 
+ENDINGS = ("-shm", "-wal", "")
+"""Of the names of the files that SQLite has open, in the order in which they are set aside."""
 LOCKED_FOR = 1.0
 """Seconds to wait for another program that has locked the file, such as a shell of an operator."""
 
@@ -53,6 +56,8 @@ class UsageFile:
         self.was_damaged = False
         """Whether this process has set a damaged file aside."""
         self._connection: sqlite3.Connection | None = None
+        self._opened: list[tuple[int, int]] = []
+        """What the names of the open files stand for."""
         self._is_checked = False
 
     @property
@@ -71,7 +76,29 @@ class UsageFile:
                 self.set_aside(error)
                 self._connection = open_checked(self.file, is_checked=True)
             self._is_checked = True
+            try:
+                self._opened = self._identify()
+            except OSError:
+                self.close()
+                raise
         return self._connection
+
+    def _identify(self) -> list[tuple[int, int]]:
+        """Raises OSError."""
+        found = [self.file.with_name(f"{self.file.name}{ending}").stat() for ending in ENDINGS]
+        return [(each.st_dev, each.st_ino) for each in found]
+
+    def _refuse_replaced(self) -> None:
+        """SQLite itself goes on to write files that have no name any more, and the next process would not find them.
+
+        Raises ReplacedError.
+        """
+        try:
+            is_same = self._identify() == self._opened
+        except FileNotFoundError:
+            is_same = False
+        if not is_same:
+            raise ReplacedError
 
     def change(self, works: list[Work], fill: Callable[[sqlite3.Connection], str] | None) -> tuple[list[Any], str]:
         """Runs all works in one transaction, or none of them. `fill` fills a file that has lost its id, before that.
@@ -79,6 +106,7 @@ class UsageFile:
         Returns their results, and the id that `fill` has given to the file. Raises what a work may raise.
         """
         connection, store = self.connection, ""
+        self._refuse_replaced()
         connection.execute("BEGIN IMMEDIATE")
         try:
             if fill is not None and not read_meta(connection, "store"):
@@ -93,6 +121,7 @@ class UsageFile:
     def read(self, work: Work) -> Any:
         """Runs the work in a transaction that changes nothing."""
         connection = self.connection
+        self._refuse_replaced()
         connection.execute("BEGIN")
         try:
             return work(connection)
@@ -108,10 +137,11 @@ class UsageFile:
 
     def set_aside(self, error: Exception) -> None:
         """Raises OSError."""
-        logger.error("The usage file is corrupt and is set aside: %s", type(error).__name__)
+        what = "was removed or replaced" if isinstance(error, ReplacedError) else "is corrupt and is set aside"
+        logger.error("The usage file %s: %s", what, type(error).__name__)
         self.close()
         self.was_damaged = True
-        for ending in ("-shm", "-wal", ""):
+        for ending in ENDINGS:
             with suppress(FileNotFoundError):
                 self.file.with_name(f"{self.file.name}{ending}").replace(
                     self.file.with_name(f"{self.file.name}.torn{ending}")
