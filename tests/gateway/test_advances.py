@@ -94,10 +94,16 @@ def test_an_advance_counts_after_the_loss_of_the_process_and_not_after_a_stop(tm
         await lose(ledger)
         ledger.close()
 
+    async def stop_at_once(ledger: Ledger) -> None:
+        await call(ledger, LARGE, 2, 3)
+        ledger.close()
+
     async def look(ledger: Ledger) -> int:
         rows = (await ledger.read_since(0))["rows"]
         return sum(row["input"] + row["output"] for row in rows)
 
+    run(tmp_path / "one", Clock(2026, 11, 22), stop_at_once)
+    assert run(tmp_path / "one", Clock(2026, 11, 22), look) == 5, "The advance was on its way to the disk."
     run(tmp_path, Clock(2026, 11, 22), stop)
     assert run(tmp_path, Clock(2026, 11, 22), look) == 5
     run(tmp_path, Clock(2026, 11, 22), lose)

@@ -7,7 +7,7 @@ the order of the changes does not matter.
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gateway.budgets.changes import ChangeAdvance, Insert, Reservation
@@ -49,6 +49,8 @@ class Advances:
         self._disk = disk
         self._totals = totals
         self._advances: dict[str, Advance] = {}
+        self._growing: list[ChangeAdvance] = []
+        """What is on its way to the disk."""
 
     def draw(self, reservation: Reservation) -> bool:
         """Covers the call from the advance, so that it need not wait. Returns False if the advance is too small."""
@@ -70,8 +72,12 @@ class Advances:
         return True
 
     def release_all(self) -> None:
+        """Releases also what is on its way to the disk: when it arrives, the process may have ended."""
         for project in self._advances:
             self.release(project)
+        growing, self._growing = self._growing, []
+        for growth in growing:
+            self._disk.keep(replace(growth, tokens=-growth.tokens, money=-growth.money))
 
     def grow(self, reservation: Reservation, entry: Entry, *, second: int) -> None:
         """Reserves in the background what the next calls will need, judged by this one, if the budget is large."""
@@ -90,18 +96,22 @@ class Advances:
             return
         advance.is_growing = True
         self._totals.reserve(project, hour, tokens=tokens, money=money)
-        written = self._disk.submit(ChangeAdvance(project, hour, tokens, money), can_wait=True)
+        growth = ChangeAdvance(project, hour, tokens, money)
+        self._growing.append(growth)
+        written = self._disk.submit(growth, can_wait=True)
 
         def report(done: Future[Any]) -> None:
             if not loop.is_closed():
-                loop.call_soon_threadsafe(
-                    self._finish_growth, project, advance, tokens, money, done.exception() is None
-                )
+                loop.call_soon_threadsafe(self._finish_growth, growth, advance, done.exception() is None)
 
         written.add_done_callback(report)
 
-    def _finish_growth(self, project: str, advance: Advance, tokens: int, money: int, is_written: bool) -> None:  # noqa: FBT001 - call_soon_threadsafe takes no keywords
+    def _finish_growth(self, growth: ChangeAdvance, advance: Advance, is_written: bool) -> None:  # noqa: FBT001 - call_soon_threadsafe takes no keywords
+        if growth not in self._growing:
+            return  # it was released at the end
+        self._growing.remove(growth)
         advance.is_growing = False
+        project, tokens, money = growth.project, growth.tokens, growth.money
         if not is_written:
             self._totals.reserve(project, advance.hour, tokens=-tokens, money=-money)
             return
