@@ -48,7 +48,7 @@ def test_a_ledger_opens_when_the_disk_takes_data_again(
 
     places = {
         "opening": "gateway.budgets.usage_file.open_checked",
-        "recovery": "gateway.budgets.rows.forget",
+        "recovery": "gateway.budgets.rows._find_lost",
         "sizes": "gateway.budgets.recent_sizes._read",
     }
     module, _, name = places[failing].rpartition(".")

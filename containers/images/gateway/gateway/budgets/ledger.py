@@ -11,7 +11,6 @@ from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any
 
-from gateway.budgets import rows
 from gateway.budgets.advance import Advances
 from gateway.budgets.budget_refusals import refusal_to_extend
 from gateway.budgets.changes import Counts, Extend, Insert, Reservation, Settle, settle
@@ -19,6 +18,7 @@ from gateway.budgets.disk import Disk
 from gateway.budgets.kept_refusals import KeptRefusals
 from gateway.budgets.message_counter import MessageCounter
 from gateway.budgets.model_names import ModelNames
+from gateway.budgets.old_rows import OldRows
 from gateway.budgets.prices import ceiling_for, final_cost, max_price_for, price_for_length, settle_price
 from gateway.budgets.recent_sizes import RecentSizes, Size
 from gateway.budgets.stores import Stores
@@ -44,7 +44,6 @@ class Ledger:
         self._now = now
         self._totals = Totals()
         self._names = ModelNames()
-        self._day = 0
         self._ids = itertools.count(1)
         self._write = disk.keep
         self._sizes = RecentSizes(self._write)
@@ -52,6 +51,7 @@ class Ledger:
         self._advances = Advances(disk, self._totals, self._waiting.wake)
         self.stores = Stores(disk, self._totals, self._names, self._sizes, now, has_entries=has_entries)
         self.messages = MessageCounter(self._write, now)
+        self._old_rows = OldRows(self._write, now)
         self.refusals = KeptRefusals(disk, self._write)
 
     async def open(self) -> None:
@@ -59,7 +59,6 @@ class Ledger:
 
         If the disk takes no data, tries again in the background. Until then, calls under a budget are refused.
         """
-        self._day = hour_of(self._now()) // 24
         await self.stores.open()
 
     def change(self, project: str, entry: Entry | None) -> None:
@@ -143,7 +142,7 @@ class Ledger:
         model = self._names.name(reservation.project, answered_by, reservation.hour, is_real=is_real)
         is_covered = usage.tokens <= reservation.tokens and money <= reservation.money
         self._disk.keep(settle(reservation, counts, model=model), can_wait=is_covered)
-        self._forget_old()
+        self._old_rows.forget()
 
     def close(self) -> None:
         """Submits all that must still be written before the process ends."""
@@ -155,13 +154,6 @@ class Ledger:
         """Raises DiskError."""
         self.messages.flush()
         return await self.stores.read_since(seq, store)
-
-    def _forget_old(self) -> None:
-        """Deletes old rows once a day."""
-        hour = hour_of(self._now())
-        if hour // 24 > self._day:
-            self._day = hour // 24
-            self._write(rows.forget(hour))
 
     async def _write_reservation(self, reservation: Reservation, entry: Entry) -> None:
         """Waits until the disk covers it, unless the project has no budget. Raises RefusedError."""

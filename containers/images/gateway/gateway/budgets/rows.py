@@ -9,11 +9,8 @@ from typing import Any, NamedTuple
 from gateway.budgets.changes import COLUMNS, Cell, Counts, Reservation, add, add_to
 from gateway.budgets.mirror import Mirror
 from gateway.budgets.openings import is_from_later, note_opening, read_cells
-from gateway.budgets.tasks import Work
 from gateway.budgets.usage_file import read_meta
 
-KEPT_HOURS = 62 * 24
-"""Hours for which rows are kept: the current and the previous month. The service has read older rows long ago."""
 MOST_ROWS = 1000
 SET_BACK = "set_back"
 """The name under which `ReadSince` says that the file is an older one than the service has read."""
@@ -43,9 +40,8 @@ class Recovered(NamedTuple):
 
 @dataclass(slots=True)
 class Recover:
-    """Counts reservations and advances of the ended process in full, and deletes old hours."""
+    """Counts reservations and advances of the ended process in full."""
 
-    this_hour: int
     is_loss: Callable[[], bool]
     """Whether a file without an id replaces one that was lost."""
     _unread: dict[Cell, Counts] = field(default_factory=dict)
@@ -62,7 +58,6 @@ class Recover:
         connection.execute("DELETE FROM advances")
         self._seq = max((add(connection, cell, counts) for cell, counts in lost.items()), default=0)
         self._unread = read_cells(connection, since=int(read_meta(connection, "read") or 0))
-        forget(self.this_hour)(connection)
         models = connection.execute("SELECT DISTINCT project, model FROM usage WHERE model <> ''").fetchall()
         spent = connection.execute(_SPENT).fetchall()
         return Recovered(read_meta(connection, "store"), bool(read_meta(connection, "doubt")), models, spent)
@@ -84,16 +79,6 @@ def _find_lost(connection: sqlite3.Connection) -> dict[Cell, Counts]:
             counts = Counts(estimated=1, output=max(0, tokens), money=max(0, money))
             add_to(cells, {Cell(project, hour, ""): counts})
     return cells
-
-
-def forget(this_hour: int) -> Work:
-    """Deletes the rows of old hours."""
-
-    def work(connection: sqlite3.Connection) -> None:
-        connection.execute("DELETE FROM usage WHERE hour < ?", (this_hour - KEPT_HOURS,))
-        connection.execute("DELETE FROM sizes WHERE hour < ?", (this_hour - KEPT_HOURS,))
-
-    return work
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,7 +158,7 @@ class Stores:
     async def _open(self) -> None:
         """Raises DiskError."""
         hour = hour_of(self._now())
-        found: rows.Recovered = await self._disk.run(rows.Recover(hour, self._is_loss))
+        found: rows.Recovered = await self._disk.run(rows.Recover(self._is_loss))
         await self._sizes.read(self._disk)
         self._totals.stores[:] = [found.store]
         self._is_doubtful = found.is_doubtful
