@@ -22,10 +22,15 @@ pytestmark = pytest.mark.one_database
 
 
 @pytest.mark.parametrize("processes", [1, 2], ids="{} since".format)
+@pytest.mark.parametrize("idle", [0, 1, 2], ids="{} idle".format)
 @pytest.mark.parametrize("before", [0, 200])
 @pytest.mark.parametrize("since", [0, 50])
-def test_a_file_that_was_set_back_is_another_store(tmp_path: Path, before: int, since: int, processes: int) -> None:
-    """`before` the copy, and `since` it was restored, so many tokens were spent, and 300 in between."""
+def test_a_file_that_was_set_back_is_another_store(
+    tmp_path: Path, before: int, since: int, idle: int, processes: int
+) -> None:
+    """`before` the copy, and `since` it was restored, so many tokens were spent, and 300 in between. Processes that
+    count nothing are `idle`.
+    """
     service = Service()
 
     def use(folder: Path, tokens: int, *, is_read: bool) -> None:
@@ -39,6 +44,8 @@ def test_a_file_that_was_set_back_is_another_store(tmp_path: Path, before: int, 
         run(folder, NOW, test)
 
     use(tmp_path / "one", before, is_read=True)
+    for _ in range(idle):
+        use(tmp_path / "one", 0, is_read=False)
     shutil.copytree(tmp_path / "one", tmp_path / "two")
     use(tmp_path / "one", 300, is_read=True)
     for _ in range(processes):

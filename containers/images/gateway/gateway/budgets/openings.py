@@ -21,13 +21,16 @@ _CHANGED = "SELECT project, hour, model, messages, requests, errors, estimated, 
 
 
 def note_opening(connection: sqlite3.Connection) -> None:
-    """Begins a range of numbers: microseconds since 1970, or more if those are used, because a clock was set back."""
+    """Begins a range of numbers: microseconds since 1970, or any further ones if a clock was set back, so that those are
+    used.
+    """
     seq = _read_seq(connection)
-    last = connection.execute("SELECT max(first) FROM openings").fetchone()[0]
-    if last == seq:
-        return  # nothing was counted since
-    first = max(seq + 1 + secrets.randbelow(_SPREAD), int(time.time() * 1_000_000))
-    connection.execute("INSERT INTO openings VALUES (?, ?)", (seq, first))
+    present = int(time.time() * 1_000_000)
+    first = present if present > seq else seq + 1 + secrets.randbelow(_SPREAD)
+    # A range in which nothing was counted moves: an earlier copy of the file may have been used since.
+    moved = connection.execute("UPDATE openings SET first = ? WHERE first = ?", (first, seq))
+    if not moved.rowcount:
+        connection.execute("INSERT INTO openings VALUES (?, ?)", (seq, first))
     connection.execute("UPDATE meta SET value = ? WHERE name = 'seq'", (str(first),))
     connection.execute("DELETE FROM openings WHERE rowid <= (SELECT max(rowid) FROM openings) - ?", (KEPT,))
 
