@@ -43,11 +43,12 @@ class Life:
         most, entry = self._chance.randrange(5, 60), self.entry(project)
         try:
             reservation = await self.ledger.reserve(entry, "m", input_tokens=5, min_output=1, max_output=most)
-            if self._chance.random() < 0.3:
-                reservation = self.ledger.extend(reservation, entry, by=10)
         except RefusedError as error:
             self.refused.add(error.why)
             return False
+        if self._chance.random() < 0.3:
+            with suppress(RefusedError):
+                reservation = self.ledger.extend(reservation, entry, by=10)
         await asyncio.sleep(0)
         written = self._chance.randrange(1, reservation.output + 1)
         self.sold[project] += 5 + written

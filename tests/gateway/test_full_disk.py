@@ -2,6 +2,7 @@
 
 import asyncio
 import resource
+import shutil
 import sqlite3
 import threading
 from pathlib import Path
@@ -12,12 +13,14 @@ from gateway.budgets import disk, stores, usage_file
 from gateway.budgets import ledger as ledger_module
 from gateway.budgets.disk_errors import DiskError
 from gateway.budgets.ledger import Ledger
+from gateway.entries.entry import Entry
 from gateway.meters.usage import Usage
 from gateway.rules.refusals import RefusedError, Why
 
 from tests.fakes.streaming import StreamingProvider
 from tests.fakes.telegram import FakeTelegram
 from tests.gateway.conftest import new_agent
+from tests.gateway.disk_faults import Faults
 from tests.gateway.process import PATIENCE, Gateway
 from tests.gateway.test_ledger import Clock, entry, run, spend
 from tests.waiting import wait_until
@@ -78,6 +81,39 @@ def test_a_ledger_opens_when_the_disk_takes_data_again(
     assert sum(row["input"] + row["output"] for row in found) == 100
     assert sum(row["messages"] for row in found) == 1
     assert left < 0
+
+
+def test_an_answer_that_is_too_long_ends_while_the_disk_takes_no_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kill would lose what it costs beyond its reservation."""
+    faults = Faults(monkeypatch)
+
+    async def answer(ledger: Ledger) -> int:
+        one = entry(day_tokens=1000)
+        reservation = await ledger.reserve(one, "m", input_tokens=0, min_output=100, max_output=100)
+        free = await ledger.reserve(Entry("q"), "m", input_tokens=0, min_output=100, max_output=100)
+        faults.begin("BEGIN IMMEDIATE", "READONLY", ledger)
+        ledger.messages.count("p")
+        ledger.messages.flush()
+        while not ledger.stores.trouble:
+            await asyncio.sleep(0)
+        assert ledger.extend(free, Entry("q"), by=500).output == 600
+        with pytest.raises(RefusedError, match="its disk is read-only"):
+            ledger.extend(reservation, one, by=500)
+        await ledger._disk.run(lambda _: shutil.copytree(tmp_path / "one", tmp_path / "two"), is_read=True)
+        faults.end()
+        while ledger.stores.trouble:
+            await asyncio.sleep(0)
+        return ledger.extend(reservation, one, by=500).output
+
+    async def look(ledger: Ledger) -> None:
+        with pytest.raises(RefusedError):
+            await spend(ledger, 901, day_tokens=1000)
+        await spend(ledger, 900, day_tokens=1000)
+
+    assert run(tmp_path / "one", NOW, answer) == 600
+    run(tmp_path / "two", NOW, look)
 
 
 def test_a_ledger_ends_although_its_file_was_never_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

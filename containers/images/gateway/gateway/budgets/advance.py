@@ -107,12 +107,12 @@ class Advances:
         written.add_done_callback(report)
 
     def _finish_growth(self, growth: ChangeAdvance, advance: Advance, is_written: bool) -> None:  # noqa: FBT001 - call_soon_threadsafe takes no keywords
-        if growth not in self._growing:
-            return  # it was released at the end
-        self._growing.remove(growth)
         advance.is_growing = False
         project, tokens, money = growth.project, growth.tokens, growth.money
-        if not is_written:
+        is_released = growth not in self._growing
+        if not is_released:
+            self._growing.remove(growth)
+        if is_released or not is_written:
             self._totals.reserve(project, advance.hour, tokens=-tokens, money=-money)
             return
         advance.tokens += tokens

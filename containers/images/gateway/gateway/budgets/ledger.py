@@ -102,9 +102,11 @@ class Ledger:
         """Reserves up to `by` more tokens for an answer that exceeds the requested length.
 
         Does not wait for the disk, because the model has already written the tokens. Raises RefusedError if the budget
-        has nothing left.
+        has nothing left, or if the disk fails, so that no process would know of them after a kill.
         """
         entry = self._waiting.latest(entry)
+        if entry.budget.is_set and self._disk.trouble:
+            raise self.stores.refusal()
         price = max_price_for(entry, (reservation.model, *fallbacks), reservation.input)
         self._advances.release(entry.project)
         room = self._totals.room(entry, reservation.hour, price=price, input_tokens=0, with_reserved=True)

@@ -21,9 +21,7 @@ _CHANGED = "SELECT project, hour, model, messages, requests, errors, estimated, 
 
 
 def note_opening(connection: sqlite3.Connection) -> None:
-    """Begins a range of numbers: microseconds since 1970, or any further ones if a clock was set back, so that those are
-    used.
-    """
+    """Begins a range of numbers: microseconds since 1970, or any later ones if the clock was set back."""
     seq = _read_seq(connection)
     present = int(time.time() * 1_000_000)
     first = present if present > seq else seq + 1 + secrets.randbelow(_SPREAD)
