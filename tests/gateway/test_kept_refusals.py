@@ -2,12 +2,17 @@
 
 import asyncio
 import sqlite3
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from gateway.budgets.disk import Disk
+from gateway.budgets.disk_errors import DiskError
 from gateway.budgets.kept_refusals import KeptRefusals
+from gateway.budgets.ledger import Ledger
 from gateway.budgets.tasks import Work
+from gateway.periods import Period, hour_of
 from gateway.proofs import Fact
 
 from tests.fakes.streaming import StreamingProvider
@@ -15,6 +20,15 @@ from tests.fakes.telegram import FakeTelegram
 from tests.gateway.agents import Agent
 from tests.gateway.conftest import new_agent
 from tests.gateway.process import PATIENCE, Gateway
+from tests.gateway.test_damaged_files import (
+    checkpoint,
+    empty,
+    overwrite,
+    put_another_in_its_place,
+    remove,
+    remove_log,
+)
+from tests.gateway.test_ledger import Clock, run, spend
 from tests.gateway.test_sightings import UNKNOWN, UNPAID, seen
 from tests.waiting import wait_until
 
@@ -113,6 +127,39 @@ def test_writes_in_another_order_leave_what_stands(tmp_path: Path) -> None:
         return rows
 
     assert asyncio.run(test()) == [("p", Fact.TOKEN, 6.0)]
+
+
+@pytest.mark.parametrize("damage", [overwrite, empty, remove, remove_log, put_another_in_its_place])
+def test_a_file_that_is_damaged_meanwhile_gets_all_that_stands(tmp_path: Path, damage: Callable[[Path], None]) -> None:
+    """Refusals of an earlier process and of this one, and the sizes of calls."""
+    file, now = tmp_path / "usage.sqlite3", Clock(2026, 11, 22)
+
+    async def use(ledger: Ledger) -> None:
+        ledger.refusals.keep("p", Fact.KEY, 5.0)
+        ledger.refusals.keep("q", Fact.CREDIT, 6.0)
+        await spend(ledger, 7)
+
+    async def lose(ledger: Ledger) -> None:
+        assert len(await ledger.refusals.read()) == 2
+        ledger.refusals.drop("p", {Fact.KEY})
+        ledger.refusals.keep("p", Fact.TOKEN, 8.0)
+        await ledger._disk.run(lambda _: None)
+        await asyncio.to_thread(checkpoint, file)
+        await asyncio.to_thread(damage, file)
+        stores = ledger._totals.stores
+        async with asyncio.timeout(30):
+            while len(stores) == 1:
+                with suppress(DiskError):
+                    await ledger._disk.run(lambda connection: connection.execute("PRAGMA shrink_memory"), is_read=True)
+                    await ledger.read_since(0)
+        await ledger._disk.run(lambda _: None)
+
+    async def look(ledger: Ledger) -> None:
+        assert set(await ledger.refusals.read()) == {("q", Fact.CREDIT, 6.0), ("p", Fact.TOKEN, 8.0)}
+        assert ledger._sizes.recent("p", Period.DAY, hour_of(now())).tokens == 7
+
+    for step in (use, lose, look):
+        run(tmp_path, now, step)
 
 
 def test_a_disk_that_cannot_be_read_remembers_nothing(tmp_path: Path) -> None:

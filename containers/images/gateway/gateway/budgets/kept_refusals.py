@@ -25,10 +25,11 @@ class KeptRefusals:
 
     async def read(self) -> list[Row]:
         """Returns what an earlier process has kept; nothing if the disk cannot be read. The service knows most too."""
+        kept: list[Row] = []
         with suppress(DiskError):
-            kept: list[Row] = await self._disk.run(_read, is_read=True)
-            return kept
-        return []
+            kept = await self._disk.run(_read, is_read=True)
+        self._standing = {(project, fact): at for project, fact, at in kept} | self._standing
+        return kept
 
     def keep(self, project: str, fact: Fact, at: float) -> None:
         self._standing[project, fact] = at
@@ -39,6 +40,11 @@ class KeptRefusals:
         for fact in dropped:
             self._standing.pop((project, fact), None)
         self._write(self._writing(project, dropped))
+
+    def write_again(self) -> None:
+        """Writes all that stands to a file that has replaced a damaged one."""
+        for project, fact in self._standing:
+            self._write(self._writing(project, [fact]))
 
     def _writing(self, project: str, facts: Iterable[Fact]) -> Work:
         """Writes what stands when it runs, because works may change places."""

@@ -49,10 +49,12 @@ class Ledger:
         self._sizes = RecentSizes(self._write)
         self._waiting = WaitingCalls(self._totals, self._sizes, patience=patience)
         self._advances = Advances(disk, self._totals, self._waiting.wake)
-        self.stores = Stores(disk, self._totals, self._names, self._sizes, now, has_entries=has_entries)
+        self.refusals = KeptRefusals(disk, self._write)
+        self.stores = Stores(
+            disk, self._totals, self._names, self._sizes, self.refusals, now, has_entries=has_entries
+        )  # fmt: skip
         self.messages = MessageCounter(self._write, now)
         self._old_rows = OldRows(self._write, now)
-        self.refusals = KeptRefusals(disk, self._write)
 
     async def open(self) -> None:
         """Counts the calls that were in flight when the previous process ended.

@@ -54,6 +54,11 @@ class RecentSizes:
             self._kept[project] = hour, largest
             self._write(_insert(project, hour, size))
 
+    def write_again(self) -> None:
+        """Writes all sizes to a file that has replaced a damaged one."""
+        for project, (hour, size) in self._kept.items():
+            self._write(_insert(project, hour, size))
+
     def _remember(self, project: str, hour: int, size: Size) -> None:
         for period in Period:
             name = name_of(period, hour)

@@ -12,6 +12,7 @@ from typing import Any
 from gateway.budgets import rows
 from gateway.budgets.disk import Disk
 from gateway.budgets.disk_errors import DiskError
+from gateway.budgets.kept_refusals import KeptRefusals
 from gateway.budgets.model_names import ModelNames
 from gateway.budgets.openings import StartStore
 from gateway.budgets.recent_sizes import RecentSizes
@@ -31,14 +32,15 @@ logger = logging.getLogger(__name__)
 
 class Stores:
     def __init__(
-        self, disk: Disk, totals: Totals, names: ModelNames, sizes: RecentSizes, now: Callable[[], float],
-        *, has_entries: bool,
+        self, disk: Disk, totals: Totals, names: ModelNames, sizes: RecentSizes, refusals: KeptRefusals,
+        now: Callable[[], float], *, has_entries: bool,
     ) -> None:  # fmt: skip
         """`has_entries` means that the gateway was in use before: a file that is missing was lost."""
         self._disk = disk
         self._totals = totals
         self._names = names
         self._sizes = sizes
+        self._refusals = refusals
         self._now = now
         self._has_entries = has_entries
         self._is_doubtful = False
@@ -68,7 +70,7 @@ class Stores:
 
         def note(store: str) -> None:
             if not loop.is_closed():
-                loop.call_soon_threadsafe(self._totals.stores.append, store)
+                loop.call_soon_threadsafe(self._note_new, store)
 
         self._disk.on_new_store = note
         try:
@@ -77,6 +79,11 @@ class Stores:
             words = "The usage file cannot be written (%s), so calls under a budget are refused until it can."
             logger.error(words, error)  # noqa: TRY400 - says all that matters
             self._opening = asyncio.create_task(self._open_later())
+
+    def _note_new(self, store: str) -> None:
+        self._totals.stores.append(store)
+        self._sizes.write_again()
+        self._refusals.write_again()
 
     def close(self) -> None:
         if self._opening is not None:
