@@ -47,9 +47,8 @@ def read_object(body: bytes) -> Mapping[str, object]:
     return document if isinstance(document, dict) else {}
 
 
-def words_of(body: bytes) -> Iterator[str]:
+def words_of(answer: Mapping[str, object]) -> Iterator[str]:
     """Yields the code, type and message of a provider's error in any format."""
-    answer = read_object(body)
     error = answer.get("error")
     for place in (error if isinstance(error, dict) else {}, answer):
         yield from (each for name in ("code", "type", "message") if isinstance(each := place.get(name), str))

@@ -2,6 +2,7 @@
 
 import re
 
+from gateway.meters.events import find_error
 from gateway.meters.hidden_output import HiddenReasoning, texts_in
 from gateway.meters.meter import Meter
 
@@ -101,8 +102,8 @@ class CountingMeter(Meter):
 
     def note_unknown(self, part: object) -> bool:
         """Notes part of an event whose form is unknown. Its texts may be the answer. Returns whether there are any."""
-        if isinstance(part, dict) and (part.get("type") == "error" or part.get("error")):
-            self.has_failed = True
+        if isinstance(part, dict) and (error := find_error(part)):
+            self.error, self.has_failed = error, True
             return False
         if texts := texts_in(part):
             self._unknown_pieces += 1

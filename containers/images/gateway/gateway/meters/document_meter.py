@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from typing import Any, cast
 
-from gateway.meters.events import read_model
+from gateway.meters.events import find_error, read_model
 from gateway.meters.hidden_output import length_of
 from gateway.meters.meter import Meter
 from gateway.meters.usage import Usage
@@ -41,7 +41,7 @@ class DocumentMeter(Meter):
         except (ValueError, RecursionError):
             return b""
         if isinstance(document, dict):
-            self.model = read_model(document)
+            self.model, self.error = read_model(document), _find_error(document)
             self.usage = self._read(document.get("usage"))
             self._has_content = self._is_cut or length_of([document.get(name) for name in _ANSWERS]) > 0
         return b""
@@ -66,6 +66,13 @@ class DocumentMeter(Meter):
                 return cast("dict[str, Any]", document)
             read_to = found.start() + size - 1
         return {}
+
+
+def _find_error(document: dict[str, Any]) -> dict[str, Any] | None:
+    """OpenRouter may put it into the only choice."""
+    choices = document.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    return find_error(document) or (find_error(first) if isinstance(first, dict) else None)
 
 
 class BlindMeter(Meter):

@@ -6,6 +6,7 @@ from typing import Any
 from gateway.meters.counting_meter import BYTES_PER_TOKEN, TEXTS_PER_COUNT, CountingMeter
 from gateway.meters.events import (
     EventSplitter,
+    find_error,
     may_report_usage,
     read_event,
     read_model,
@@ -64,6 +65,7 @@ class EventMeter(CountingMeter):
     def _note(self, document: dict[str, Any]) -> bool:
         """Returns whether the event reports the usage and nothing else."""
         self.model = read_model(document) or self.model
+        self.error = find_error(document) or self.error
         before = self._signs
         is_only_usage = self.read(document)
         self._events_of_signs += self._signs > before

@@ -130,6 +130,17 @@ def _data_of(event: bytes) -> bytes:
     return b"\n".join([line[5:] for line in lines if line.startswith(b"data:")])
 
 
+def find_error(document: dict[str, Any]) -> dict[str, Any] | None:
+    """Returns the object that has an error instead of an answer, or instead of the rest of one. vLLM marks it by
+    `object`.
+    """
+    if document.get("error") or document.get("type") == "error" or document.get("object") == "error":
+        return document
+    if document.get("type") == "response.failed" and isinstance(failed := document.get("response"), dict):
+        return failed
+    return None
+
+
 def read_model(document: dict[str, Any]) -> str:
     """Returns the model named in an answer or an event; empty if it names none."""
     if isinstance(named := document.get("model"), str):

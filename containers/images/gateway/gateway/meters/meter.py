@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import replace
+from typing import Any
 
 from gateway.meters.usage import Usage
 
@@ -13,6 +14,8 @@ class Meter(ABC):
     """The number of bytes at the end of the last returned piece that belong to an incomplete event."""
     model: str = ""
     """The model that answered; empty if the provider has not named it."""
+    error: dict[str, Any] | None = None
+    """What the provider has sent instead of an answer, or of its rest."""
 
     @property
     def reported(self) -> Usage:

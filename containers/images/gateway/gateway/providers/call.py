@@ -17,6 +17,7 @@ from gateway.pipes.guard import length_of, read_body
 from gateway.pipes.memory import Lease, Memory
 from gateway.pipes.piece_filter import ExceededError
 from gateway.pipes.upstream import NotConnectedError, ask
+from gateway.providers.answer_watch import AnswerWatch
 from gateway.providers.call_cost import CallCost
 from gateway.providers.extracted_texts import ExtractedTexts
 from gateway.providers.length_watch import LengthWatch, note_refusal
@@ -142,9 +143,8 @@ class ProviderCalls:
             if answer.status >= 300:
                 cost.mark_free()
                 return await self._pass_redacted(request, answer, headers)
-            self._sightings.note(request.entry, request.read_proof(answer.status))
             meter, pay = choose_meter(parsed, answer.headers), partial(self._rates.pay, request.entry)
-            watch = self._watch(request, parsed, cost, meter)
+            watch = self._watch(request, parsed, cost, meter, answer.status)
             try:
                 response = await pass_on(
                     request.http, answer, secrets=(request.provider.key,), meter=meter, pay=pay, headers=headers,
@@ -161,8 +161,12 @@ class ProviderCalls:
             watch.mark_complete()
             return response
 
-    def _watch(self, request: ProviderRequest, parsed: ParsedCall, cost: CallCost, meter: Meter) -> LengthWatch:
-        return LengthWatch(meter, self._ledger, self._sightings, request.entry, request.provider.kind, parsed, cost)
+    def _watch(
+        self, request: ProviderRequest, parsed: ParsedCall, cost: CallCost, meter: Meter, status: int
+    ) -> AnswerWatch:
+        sightings, kind = self._sightings, request.provider.kind
+        length = LengthWatch(meter, self._ledger, sightings, request.entry, kind, parsed, cost)
+        return AnswerWatch(length, request, status, sightings)
 
     async def _read(self, request: ProviderRequest, most: int) -> bytes:
         try:

@@ -3,8 +3,10 @@
 Only calls that cost something prove that the account can pay. The list of models is often there without any key.
 """
 
+from collections.abc import Mapping
+
 from gateway.entries.entry import Kind
-from gateway.proofs import NOTHING, Fact, Proof, words_of
+from gateway.proofs import NOTHING, Fact, Proof, read_object, words_of
 from gateway.rules.paths import Call
 
 _ANSWERED = Proof(frozenset({Fact.KEY, Fact.PERMISSION, Fact.CREDIT}))
@@ -25,6 +27,12 @@ _CREDIT_WORDS = ("your credit balance is too low", "insufficient credits", "key 
 _SCOPE_WORDS = ("insufficient permissions", "missing scopes")
 """OpenAI's words (401) for a key that is valid, but not for this call."""
 
+_LATE = {
+    "authentication_error": 401, "invalid_api_key": 401, "api_error": 500, "overloaded_error": 529, "server_error": 500,
+    "timeout_error": 504,
+}  # fmt: skip
+"""The status that an error would have if it did not come in an answer that has begun, by its type or code."""
+
 
 def read_proof(call: Call, kind: Kind, *, describes_key: bool, status: int, body: bytes = b"") -> Proof:
     """`describes_key`: the call asks about the key itself. `body` is an error's body."""
@@ -32,10 +40,28 @@ def read_proof(call: Call, kind: Kind, *, describes_key: bool, status: int, body
         return _KNOWN if _needs_key(kind, describes_key=describes_key) else NOTHING
     if 200 <= status < 300:
         return _ANSWERED if call in _OF_MODELS else _PAID
-    return _read_error(call, status, [each.lower() for each in words_of(body)]) if 400 <= status < 500 else NOTHING
+    return _read_error(call, status, _words_in(read_object(body)))
+
+
+def read_late_proof(call: Call, error: Mapping[str, object]) -> Proof:
+    """`error` is what an answer that has begun with status 200 has instead of its rest. OpenRouter sends each error so
+    that occurs once a model is asked, and the others while they stream.
+    """
+    words = _words_in(error)
+    inner = error.get("error")
+    code = (inner if isinstance(inner, dict) else error).get("code")
+    status = code if isinstance(code, int) else next((_LATE[each] for each in words if each in _LATE), 400)
+    is_of_scope = any(sign in each for each in words for sign in _SCOPE_WORDS)
+    return _read_error(call, 401 if is_of_scope else status, words)
+
+
+def _words_in(error: Mapping[str, object]) -> list[str]:
+    return [each.lower() for each in words_of(error)]
 
 
 def _read_error(call: Call, status: int, words: list[str]) -> Proof:
+    if not 400 <= status < 500:
+        return NOTHING
     if status == 402 or any(each in _CREDIT_CODES or each.startswith(_CREDIT_WORDS) for each in words):
         return _UNPAID
     if status != 401:
