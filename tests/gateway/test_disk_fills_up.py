@@ -9,7 +9,7 @@ import pytest
 from tests.fakes.streaming import StreamingProvider
 from tests.fakes.telegram import FakeTelegram
 from tests.gateway.agents import Agent
-from tests.gateway.conftest import new_agent
+from tests.gateway.conftest import new_agent, numbers
 from tests.gateway.full_disk import SmallDisk, small_disk
 from tests.gateway.process import PATIENCE, Gateway
 from tests.waiting import wait_until
@@ -89,4 +89,28 @@ def test_a_gateway_starts_although_its_disk_takes_no_data(
     assert f"its disk is {fault}" in own_gateway.ask("truth")["trouble"]
     end()
     wait_until(lambda: limited.chat("a", max_tokens=100).status == 200, within=PATIENCE)
+    assert own_gateway.ask("truth")["trouble"] == ""
+
+
+@pytest.mark.parametrize("fault", ["full", "full of files", "read-only"])
+def test_a_gateway_starts_for_the_first_time_although_its_disk_takes_no_data(
+    own_gateway: Gateway, disk: SmallDisk, telegram: FakeTelegram, provider: StreamingProvider, fault: str
+) -> None:
+    if fault == "read-only":
+        disk.forbid_writes()
+    else:
+        disk.fill()
+    if fault == "full of files":
+        disk.take_all_files()
+    agent = Agent(own_gateway.start(), telegram, provider, number=next(numbers))
+    refused = own_gateway.ask("apply", version=own_gateway.version + 1, entries=[agent.entry()], void=[])
+    assert (refused["ok"], refused["later"]) == (False, True)
+    assert own_gateway.ask("versions")["versions"] == {}
+    assert "its disk is " in own_gateway.ask("truth")["trouble"]
+    if fault == "read-only":
+        disk.allow_writes()
+    else:
+        disk.make_room()
+    own_gateway.apply(agent.entry(budget={"day_tokens": 3000}))
+    wait_until(lambda: agent.chat("a", max_tokens=100).status == 200, within=PATIENCE)
     assert own_gateway.ask("truth")["trouble"] == ""

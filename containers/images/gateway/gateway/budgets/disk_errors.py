@@ -58,8 +58,8 @@ def describe(error: BaseException, folder: Path | None = None) -> str:
         return _OF_SYSTEM.get(error.errno or 0, "it cannot be used")
     if is_damage(error):
         return "its usage file is damaged"
-    if folder is not None and _is_full(folder):
-        return FULL
+    if folder is not None and (state := _state_of(folder)):
+        return state
     return _WORDS.get(_code_of(error) or 0, "it cannot be used")
 
 
@@ -69,8 +69,12 @@ def _code_of(error: BaseException) -> int | None:
     return code & 0xFF if isinstance(error, sqlite3.Error) and isinstance(code, int) else None
 
 
-def _is_full(folder: Path) -> bool:
+def _state_of(folder: Path) -> str:
+    """Returns what is wrong with the whole disk; empty if nothing is known."""
     with suppress(OSError):
         found = os.statvfs(folder)
-        return found.f_bavail * found.f_frsize < _LEAST_FREE
-    return False
+        if found.f_flag & os.ST_RDONLY:
+            return _WORDS[8]
+        if found.f_bavail * found.f_frsize < _LEAST_FREE:
+            return FULL
+    return ""

@@ -39,13 +39,14 @@ class Store:
         self._now = now
         self._folder = folder
         self._keys = keys
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def load(self) -> Iterator[Record]:
         """Yields all readable records. The control side sends the others again, because `versions` lacks them.
 
-        Deletes old tombstones: no message from before them can be on its way any more.
+        Deletes old tombstones: no message from before them can be on its way any more. Raises OSError.
         """
+        if not self._folder.is_dir():
+            return
         for file in sorted(self._folder.iterdir()):
             if file.suffix == UNFINISHED:
                 _delete(file)
@@ -56,7 +57,11 @@ class Store:
                     yield record
 
     def save(self, records: list[Record]) -> None:
-        """On return each record is on the disk. After a failure each file is either the old one or the new one."""
+        """On return each record is on the disk. After a failure each file is either the old one or the new one.
+
+        Raises OSError.
+        """
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for record in records:
             text = json.dumps(record.as_document()).encode()
             _replace(self._folder / f"{record.project}{ENDING}", self._keys.encrypt(text))
