@@ -88,6 +88,7 @@ parse_settings() {
 # find_unreadable prints the number of the first line that parse_settings would leave out or misread, if any.
 find_unreadable() {
     LC_ALL=C sed -nE '
+        /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/{ =; q }
         /^[[:space:]]*([#;]|$)/d
         /^[[:space:]]*[A-Z_][A-Z0-9_]*[[:space:]]*=[[:space:]]*(([^"'\''\]|\\.)([^\]|\\.)*)?$/d
         /^[[:space:]]*[A-Z_][A-Z0-9_]*[[:space:]]*=[[:space:]]*("([^"\]|\\.)*"|'\''[^'\'']*'\'')[[:space:]]*$/d
@@ -95,14 +96,20 @@ find_unreadable() {
     '
 }
 
-# require_own_settings ends a command whose settings cannot be read. It shows no line, because it may have a secret.
-require_own_settings() {
+# require_lines FILE ends a command if parse_settings would leave out or misread a line of the settings that it is given.
+# It shows no line, because it may have a secret.
+require_lines() {
     local number
+    number=$(find_unreadable)
+    [[ -z $number ]] ||
+        fail "Line $number of $1 cannot be read. Write NAME=value there, with the name in capital letters, or put # in front."
+}
+
+# require_own_settings ends a command that cannot read this checkout's settings.
+require_own_settings() {
     [[ -e $own_settings ]] || return 0
     [[ -f $own_settings && -r $own_settings ]] || fail "$own_settings cannot be read. Run this as its owner."
-    number=$(find_unreadable <"$own_settings")
-    [[ -z $number ]] ||
-        fail "Line $number of $own_settings cannot be read. Write NAME=value there, with the name in capital letters, or put # in front."
+    require_lines "$own_settings" <"$own_settings"
 }
 
 # export_own_settings exports this checkout's settings, except those that this shell has already.

@@ -15,13 +15,20 @@ require_system() {
 }
 
 # read_settings prints the service's settings, if any, as systemd reads them: a line NAME=VALUE for each, without
-# quotation marks. Only root may read the file that `make install-service` writes, so this may call sudo.
+# quotation marks. A line that systemd would leave out or read otherwise ends the command, which would run with other
+# settings than were meant. Only root may read the file that `make install-service` writes, so this may call sudo.
 read_settings() {
-    local -a show=(cat "$destination$settings")
-    [[ -e $destination$settings ]] || return 0
-    [[ -r $destination$settings ]] || show=(sudo "${show[@]}")
-    "${show[@]}" | parse_settings
+    local file=$destination$settings text
+    local -a show=(cat "$file")
+    [[ -e $file ]] || return 0
+    [[ -r $file ]] || show=(sudo "${show[@]}")
+    [[ -f $file ]] && text=$("${show[@]}" | tr '\0' '\1') || fail "The service's settings ($file) cannot be read. Run this as root."
+    require_lines "$file" <<<"$text"
+    parse_settings <<<"$text"
 }
+
+# require_service_settings ends a command that may read the service's settings and cannot.
+require_service_settings() { [[ ! -r $destination$settings ]] || read_settings >/dev/null; }
 
 # setting NAME prints the setting's value for the service, or else for this checkout, or nothing.
 setting() {
@@ -32,7 +39,7 @@ setting() {
 # checkout that neither the service nor this shell has.
 export_settings() {
     local line found
-    found=$(read_settings) || fail "The service's settings ($destination$settings) cannot be read. Run this as root."
+    found=$(read_settings) || exit
     while IFS= read -r line; do
         [[ -z $line ]] || export "${line?}"
     done <<<"$found"

@@ -1,7 +1,9 @@
-"""A line of `var/berth.env` that cannot be read stops each script, and its contents are not shown."""
+"""A line of settings, the checkout's or the service's, that cannot be read stops each script, and is not shown."""
 
+import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 
@@ -31,8 +33,21 @@ WRONG = {
     "a mark": "\ufeffBERTH_KEY=canary",
     "open double": 'BERTH_KEY="canary', "open single": "BERTH_KEY='canary", "closed too early": 'BERTH_KEY="ca"nary',
     "continued": "BERTH_KEY=canary\\", "escaped end": 'BERTH_KEY="canary\\"', "colon": "BERTH_KEY: canary",
+    "a null": "BERTH_KEY=can\0ary", "an escape": "BERTH_KEY=\x1b[2Jcanary",
 }  # fmt: skip
-SCRIPTS = {"run": "--all", "manage": "version", "upgrade": "", "uninstall": "--yes", "install-service": "--print"}
+OWN, OF_THE_SERVICE = "var/berth.env", "system/etc/berth/environment"
+SCRIPTS = {
+    OWN: {
+        "run": "--all", "manage": "version", "upgrade": "", "uninstall": "--yes", "install-service": "--print",
+        "check-settings": "",
+    },
+    OF_THE_SERVICE: {
+        "manage": "version", "upgrade": "", "uninstall": "--yes", "install-service": "--print", "uninstall-service": "",
+        "check-settings": "",
+    },
+}  # fmt: skip
+"""The scripts that read each file, with options."""
+CASES = [(file, script, what) for file, scripts in SCRIPTS.items() for script, what in product(scripts, WRONG)]
 
 
 @pytest.fixture
@@ -40,34 +55,39 @@ def checkout(tmp_path: Path) -> Path:
     for folder in ("config/bin", "config/systemd"):
         shutil.copytree(ROOT / folder, tmp_path / folder)
     write_program(tmp_path / ".venv/bin/python", "#!/bin/sh\necho called >>said\n")
-    (tmp_path / "var").mkdir()
+    for file in SCRIPTS:
+        (tmp_path / file).parent.mkdir(parents=True)
     return tmp_path
 
 
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize(("script", "what"), [*product(SCRIPTS, WRONG)])
-def test_a_line_that_cannot_be_read_is_named_by_its_number(checkout: Path, script: str, what: str) -> None:
-    (checkout / "var/berth.env").write_text(f"{GOOD}{WRONG[what]}\nBERTH_Z=z\n")
-    done = subprocess.run(
-        [checkout / "config/bin" / script, *SCRIPTS[script].split()],
+def run(checkout: Path, script: str, *options: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [checkout / "config/bin" / script, *options],
         env={"PATH": "/usr/bin:/bin", "DESTDIR": "system"}, capture_output=True, text=True, check=False, timeout=60,
     )  # fmt: skip
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize(("file", "script", "what"), CASES)
+def test_a_line_that_cannot_be_read_is_named_by_its_number(checkout: Path, file: str, script: str, what: str) -> None:
+    (checkout / file).write_text(f"{GOOD}{WRONG[what]}\nBERTH_Z=z\n")
+    done = run(checkout, script, *SCRIPTS[file][script].split())
     number = len(GOOD.splitlines()) + 1
     assert done.returncode == 1
-    assert done.stderr.startswith(f"Line {number} of var/berth.env cannot be read. ")
+    assert done.stderr.startswith(f"Line {number} of {file} cannot be read. ")
     assert len(done.stderr.splitlines()) == 1
     assert "canary" not in done.stdout + done.stderr
     assert not (checkout / "said").exists()
 
 
 @pytest.mark.parametrize("ending", ["\n", "", "\r\n"])
-def test_every_line_that_systemd_reads_is_read(checkout: Path, ending: str) -> None:
+@pytest.mark.parametrize("file", SCRIPTS)
+def test_every_line_that_systemd_reads_is_read(checkout: Path, file: str, ending: str) -> None:
     text = GOOD.rstrip("\n").replace("\n", ending or " \n") + ending
-    (checkout / "var/berth.env").write_text(text, newline="")
-    asked = ["bash", "-c", "source config/bin/common.sh; export_own_settings; env -0"]
-    done = subprocess.run(
-        asked, cwd=checkout, env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=True
-    )
+    (checkout / file).write_text(text, newline="")
+    asked = ["bash", "-c", "source config/bin/common.sh; source config/bin/service.sh; export_settings; env -0"]
+    usual = {"PATH": "/usr/bin:/bin", "DESTDIR": "system"}
+    done = subprocess.run(asked, cwd=checkout, env=usual, capture_output=True, text=True, check=True)
     found = dict(each.split("=", 1) for each in done.stdout.rstrip("\0").split("\0"))
     assert {name: value for name, value in found.items() if name.startswith("BERTH_")} == {
         "BERTH_PORT": "8123", "BERTH_HOST": "127.0.0.1", "BERTH_A": 'a"b\\c$d', "BERTH_B": 'a\\"b', "BERTH_C": "ab\\c",
@@ -75,19 +95,18 @@ def test_every_line_that_systemd_reads_is_read(checkout: Path, ending: str) -> N
     }  # fmt: skip
 
 
-def test_settings_that_are_a_folder_are_refused(checkout: Path) -> None:
-    (checkout / "var/berth.env").mkdir()
-    done = subprocess.run(
-        [checkout / "config/bin/manage", "version"],
-        env={"PATH": "/usr/bin:/bin", "DESTDIR": "system"}, capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
-    assert (done.returncode, done.stderr) == (1, "var/berth.env cannot be read. Run this as its owner.\n")
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
+@pytest.mark.parametrize("file", SCRIPTS)
+def test_settings_that_are_no_file_are_refused(checkout: Path, file: str, make: Callable[[Path], None]) -> None:
+    make(checkout / file)
+    done = run(checkout, "manage", "version")
+    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
+    assert f"{file}{')' if file == OF_THE_SERVICE else ''} cannot be read. Run this as " in done.stderr
 
 
 @pytest.mark.parametrize("name", ["BERTH_PORT", "BERTH_HOST", "BERTH_SIGNUP"])
 def test_settings_without_a_last_line_end_keep_apart_from_the_service_s(checkout: Path, name: str) -> None:
     (checkout / "var/berth.env").write_text("BERTH_PORT=1\nBERTH_HOST=own")
-    (checkout / "system/etc/berth").mkdir(parents=True)
     (checkout / "system/etc/berth/environment").write_text("BERTH_SIGNUP=open")
     asked = ["bash", "-c", f"source config/bin/common.sh; source config/bin/service.sh; setting {name}"]
     usual = {"PATH": "/usr/bin:/bin", "DESTDIR": "system"}

@@ -12,8 +12,8 @@ from tests.config.test_scripts import UV, write_program
 from tests.paths import ROOT
 
 SCRIPTS = {
-    "check-release": "v0", "install-service": "--print", "manage": "version", "run": "--all", "sbom": "", "test": "x",
-    "uninstall": "--dry-run", "uninstall-service": "", "upgrade": "",
+    "check-release": "v0", "check-settings": "", "install-service": "--print", "manage": "version", "run": "--all",
+    "sbom": "", "test": "x", "uninstall": "--dry-run", "uninstall-service": "", "upgrade": "",
 }  # fmt: skip
 """The scripts, each with an option with which it does little."""
 
