@@ -12,9 +12,9 @@ from django.conf import settings
 from django.views.decorators.debug import sensitive_variables
 
 from config.backup.errors import BackupError
-from config.backup.small_files import read_small
 from config.backup.whole_files import sync_directory, why_not_written, write_whole
 from config.environment import env
+from config.environment.small_files import read_small
 from containers.outbound.foreign_json import read_json
 
 SECRET, TOKEN, ENCRYPTION = "BERTH_SECRET_KEY", "BERTH_TOKEN_KEY", "BERTH_ENCRYPTION_KEYS"

@@ -129,11 +129,16 @@ read_variable() {
     file=${!file:-}
     [[ -z $value || -z $file ]] || fail "$1 and $1_FILE are both set. Keep one of them."
     if [[ -n $file ]]; then
-        [[ -f $file && -r $file ]] || fail "$1_FILE names a file that cannot be read. Correct the path or its permissions."
+        is_text "$file" || fail "$1_FILE names a file that cannot be read. Correct the path or its permissions."
         value=$(<"$file")
     fi
     value=${value#"${value%%[![:space:]]*}"}
     printf '%s' "${value%"${value##*[![:space:]]}"}"
+}
+
+# is_text FILE succeeds if this is a file that may be read, of a size that a value can have, without null bytes.
+is_text() {
+    [[ -f $1 && -r $1 ]] && (($(wc -c <"$1") <= 1024 * 1024)) && (($(tr -cd '\0' <"$1" | wc -c) == 0))
 }
 
 # home_of [USER] prints the home directory of a user, by default that of this shell, or nothing if nobody has the name.

@@ -12,8 +12,10 @@ from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
+from config.environment.small_files import read_small
+
 LONGEST_FILE = 1024 * 1024
-"""Characters of a file with a value."""
+"""Bytes of a file with a value."""
 
 LONGEST_SHOWN = 60
 """Characters of a wrong value that a message repeats."""
@@ -36,11 +38,16 @@ def text(name: str, default: str = "") -> str:
 
 
 def _read_file(path: str) -> str:
-    with Path(path).open(encoding="utf-8") as file:
-        content = file.read(LONGEST_FILE + 1)
+    """Returns the text of the file, which may also be a pipe of a program that prints it.
+
+    Raises `OSError` or `UnicodeDecodeError`. UTF-16 is no text here: half of its bytes are null bytes.
+    """
+    content = read_small(Path(path), most=LONGEST_FILE)
     if len(content) > LONGEST_FILE:
         raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
-    return content
+    if b"\0" in content:
+        raise UnicodeDecodeError("utf-8", content, 0, 1, "null byte")
+    return content.decode()
 
 
 def _decodable(name: str, value: str) -> str:

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from django.core.management.base import CommandError
 
-from config.backup import small_files
 from config.backup.keys import LARGEST, read_key_file
+from config.environment import small_files
 from tests.config.backup.conftest import Run
 from tests.config.backup.rows import fill_every_table
 
