@@ -21,10 +21,7 @@ ARGUMENTS = {
     "backup": ["--with-memory"], "migrate_engine": ["--from", "unix:///nowhere"], "restore": ["/nowhere"],
     "test_type": ["assistant"], "changepassword": ["nobody@berth.example"],
 }  # fmt: skip
-COMMANDS = [
-    *sorted(name for name, app in get_commands().items() if app in OURS and name not in SERVES),
-    "changepassword",
-]
+COMMANDS = sorted(name for name, app in get_commands().items() if app in OURS and name not in SERVES)
 
 ODD: dict[str, dict[str, str | None]] = {
     "no home": {"HOME": None}, "no such home": {"HOME": "/nowhere"}, "safe path": {"PYTHONSAFEPATH": "1"},
@@ -52,6 +49,7 @@ def run(surroundings: dict[str, str], odd: str, folder: Path, *arguments: str) -
     return subprocess.run(
         [*own_network, "bash", "-c", script, "bash", sys.executable, str(ROOT / "manage.py"), *arguments],
         env=given, cwd=folder / "here", stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+        start_new_session=True,  # without a terminal
     )  # fmt: skip
 
 
