@@ -30,7 +30,7 @@ DATABASE_LIMIT = 3.0
 OK, UNAVAILABLE, MISSING, ENDING, DIFFER = "ok", "unavailable", "missing", "ending", "differ"
 REPLACED = "replaced"
 """Someone has put another SQLite file in the place of the database, or removed it. Only a restart opens that one."""
-_WORDS = {Fault.READ_ONLY: "read-only", Fault.BUSY: "busy", Fault.FULL: "full"}
+_WORDS = {Fault.READ_ONLY: "read-only", Fault.BUSY: "busy", Fault.FULL: "full", Fault.REPLACED: REPLACED}
 
 
 @csrf_exempt

@@ -16,6 +16,7 @@ class Fault(Enum):
     )
     READ_ONLY = ("The database accepts no changes at the moment. Try again later, or tell the staff.", 30)
     FULL = ("The database has no space left. Tell the staff of this installation.", 60)
+    REPLACED = ("The database has had its file replaced or removed. Tell the staff of this installation.", 60)
     OUTDATED = ("The database does not match this version of Berth. Tell the staff of this installation.", 60)
 
     def __init__(self, sentence: str, retry_after: int) -> None:
@@ -48,6 +49,7 @@ _SQLITE = {
     "SQLITE_INTERRUPT": Fault.BUSY,  # by a time limit
     "SQLITE_READONLY": Fault.READ_ONLY,
     "SQLITE_FULL": Fault.FULL,
+    "SQLITE_READONLY_DBMOVED": Fault.REPLACED,
 }
 _ABORTED = "25P02"
 """in_failed_sql_transaction: follows an earlier error, and says nothing about it."""
@@ -64,7 +66,7 @@ def find_fault(error: BaseException | None, *, has_failed: bool = False) -> Faul
         return None
     cause = error.__cause__
     state, name = getattr(cause, "sqlstate", None) or "", getattr(cause, "sqlite_errorname", "")
-    if found := _POSTGRESQL.get(state) or _SQLITE.get("_".join(name.split("_")[:2])):
+    if found := _POSTGRESQL.get(state) or _SQLITE.get(name) or _SQLITE.get("_".join(name.split("_")[:2])):
         return found
     if "no such table" in str(error) or "no such column" in str(error):
         return Fault.OUTDATED

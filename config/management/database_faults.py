@@ -16,4 +16,6 @@ def explain_fault(error: Error) -> str:
         return f"The file of the database is damaged ({reason}). Keep a copy of it, then restore a backup."
     if fault is Fault.FULL:
         return "The disk of the database is full. Make room, then run this again."
+    if fault is Fault.REPLACED:
+        return f"{fault.summary} Nothing more is written to the former one. Run this again."
     return f"{fault.summary} ({reason}) Check DATABASE_URL, and that the database server is running."

@@ -13,27 +13,10 @@ from django.utils.functional import cached_property
 
 from config.database.fault_noting import NotesFaults
 from config.database.limits import seconds_left
+from config.database.sqlite.replacement import is_replaced, note_opened, require_same_file
 
 STEPS = 10_000
 """Instructions of SQLite's virtual machine between two looks at the clock: some tenths of a millisecond."""
-
-
-_first_opened: dict[str, tuple[int, int] | None] = {}
-"""The file that each name led to when this process, or the one that it is a fork of, first opened it."""
-
-
-def _identify(name: str) -> tuple[int, int] | None:
-    """Returns device and number of the file, or None if there is none."""
-    try:
-        found = Path(name).stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
-
-
-def forget_file(name: str) -> None:
-    """Makes the next connection accept another file under this name, because this process has put it there."""
-    _first_opened.pop(name, None)
 
 
 def _is_late() -> bool:
@@ -70,20 +53,21 @@ class DatabaseWrapper(NotesFaults, base.DatabaseWrapper):
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         self._longest = self._current = float(conn_params["timeout"])
-        opened, name = super().get_new_connection(conn_params), str(conn_params["database"])
-        _first_opened.setdefault(name, _identify(name))
+        name = str(conn_params["database"])
+        require_same_file(name)
+        opened = super().get_new_connection(conn_params)
+        note_opened(name)
         return opened
 
     def is_replaced(self) -> bool:
         """Returns whether someone has put another file in the place of the database, or removed it.
 
-        This process goes on with the former file, and all that it writes there is lost.
+        Each statement of this process fails from then on.
         """
-        name = str(self.get_connection_params()["database"])
-        first = _first_opened.get(name)
-        return first is not None and _identify(name) != first
+        return is_replaced(str(self.settings_dict["NAME"]))
 
     def create_cursor(self, name: str | None = None) -> Any:
+        require_same_file(str(self.settings_dict["NAME"]))
         self._limit_wait()
         return super().create_cursor(name)
 

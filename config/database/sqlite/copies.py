@@ -9,7 +9,7 @@ from typing import Any
 
 from config.database.faults import InUseError
 from config.database.limits import without_limits
-from config.database.sqlite.base import forget_file
+from config.database.sqlite.replacement import forget_file
 from config.environment.ownership import give_to_owner
 
 DRAFT = ".restoring"
@@ -80,6 +80,7 @@ def pass_over(connection: Any, table: str, _column: str, value: int) -> None:
 def _make_draft(draft: Path) -> None:
     """Creates an empty file that nobody else may read, replacing one that a killed process has left."""
     _remove(draft)
+    forget_file(str(draft))
     draft.touch(mode=0o600)
     give_to_owner(draft, draft.parent)
 

@@ -1,15 +1,18 @@
-"""/readyz of a running server says that someone has replaced or removed the file of its SQLite database."""
+"""A running server whose SQLite file someone has replaced or removed uses it no further, and says so."""
 
 import json
 import shutil
+import sqlite3
 import urllib.error
 import urllib.request
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from accounts.credentials.api_keys import make_key
 from tests.config.serving.served import Served
 from tests.waiting import wait_until
 
@@ -17,8 +20,15 @@ pytestmark = pytest.mark.one_database
 
 
 def _ready(served: Served) -> dict[str, Any]:
+    return _get(served, "/readyz")
+
+
+def _get(served: Served, path: str) -> dict[str, Any]:
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{served.port}{path}", headers={"Authorization": f"Bearer {make_key()}"}
+    )
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{served.port}/readyz", timeout=60) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             return dict(json.load(answer))
     except urllib.error.HTTPError as error:
         with error:
@@ -46,5 +56,11 @@ def test_another_file_in_the_place_of_the_database_is_noticed_by_every_worker(
     act(database)
     for _ in range(20):  # each asks another thread, perhaps of another worker
         assert _ready(served) | {"database": "replaced", "status": "unavailable"} == _ready(served)
+        refused = _get(served, "/api/projects")
+        assert (refused["code"], "replaced or removed" in refused["detail"]) == ("database_unavailable", True)
     served.process.terminate()
-    served.process.wait(60)
+    assert served.process.wait(60) == 0
+    assert "Traceback" not in served.log.read_text()
+    if database.exists():
+        with closing(sqlite3.connect(database)) as restored:
+            assert restored.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
