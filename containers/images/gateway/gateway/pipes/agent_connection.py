@@ -1,8 +1,8 @@
 """An agent's connection, which reads no faster than its address's share of the processor allows.
 
-The library reads heads, chunk lengths and trailers before the gateway sees them, and does not limit their length. If an
-address has used more than its share, data on its other connections waits too. Otherwise each new connection would be
-read for free.
+The library reads heads, chunk lengths and trailers before the gateway sees them. If an address has used more than its
+share, data on its other connections waits too. Otherwise each new connection would be read for free. What the library
+keeps of them is limited in length, because all connections of an address together would fill the gateway's memory.
 
 A connection is paused until a fixed time. Processor time that other connections of the same address use meanwhile
 postpones only those, so no connection is paused forever.
@@ -12,8 +12,10 @@ import asyncio
 import time
 from typing import Any
 
+from aiohttp import web_protocol
 from aiohttp.web_protocol import RequestHandler
 
+from gateway.pipes.head_sizes import HeadSizes
 from gateway.rules.cpu_share import CpuShare
 
 SECONDS_PER_BYTE = 5e-9
@@ -24,10 +26,15 @@ SECONDS_PER_REQUEST = 1e-3
 """The additional processor time to look at a request and to answer it. A task does that, whose time is not measured."""
 SHORTEST_HOLD = 0.01
 """The shortest pause in seconds, because many short pauses would themselves use the processor."""
+PIPELINED = 2
+"""The requests behind the one in progress that are parsed. What follows them is not read until there is room."""
+TOO_LONG = b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+
+web_protocol.MAX_MSG_QUEUE_SIZE = PIPELINED  # the library's own limit is 32, and it is no option
 
 
 class AgentConnection(RequestHandler):
-    __slots__ = ("_address", "_deferred", "_has_turn", "_held", "_share")
+    __slots__ = ("_address", "_deferred", "_has_turn", "_head_sizes", "_held", "_share")
 
     def __init__(self, manager: Any, share: CpuShare, **options: Any) -> None:
         super().__init__(manager, **options)
@@ -39,6 +46,7 @@ class AgentConnection(RequestHandler):
         """Whether the connection has just been paused, so that the next data is processed."""
         self._held: asyncio.TimerHandle | None = None
         """The timer that ends the pause, if the connection is paused."""
+        self._head_sizes = HeadSizes()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._address = address_of(transport)
@@ -70,9 +78,19 @@ class AgentConnection(RequestHandler):
             return
         began, requests = time.thread_time(), self._request_count
         super().data_received(data)
-        spent = time.thread_time() - began + (self._request_count - requests) * SECONDS_PER_REQUEST
+        new = self._request_count - requests
+        spent = time.thread_time() - began + new * SECONDS_PER_REQUEST
         if (wait := self._share.take(self._address, spent)) and self._held is None:
             self._hold(wait)
+        newest = self._messages[-1][1] if new else None
+        if self._head_sizes.is_too_long(0 if self._upgraded else len(data), newest):
+            self._refuse()
+
+    def _refuse(self) -> None:
+        """Closes the connection, with an answer if none is in progress."""
+        if self.transport is not None and self._current_request is None and not self._messages:
+            self.transport.write(TOO_LONG)
+        self.force_close()
 
     def _hold(self, seconds: float) -> None:
         self._pause_transport_reading()

@@ -30,7 +30,7 @@ from gateway.rules.refusals import (
 from gateway.rules.throttle import Throttle
 from gateway.servers.call import ServerCalls
 from gateway.serving.connection_ends import Lingering, cut
-from gateway.serving.heads import check_head
+from gateway.serving.heads import check_head, check_size
 from gateway.serving.in_flight import InFlight
 from gateway.telegram.call import TelegramCalls
 from gateway.telegram.telegram_request import TelegramRequest
@@ -122,6 +122,7 @@ class Dispatcher:
     async def _ask_tunnel(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
             with _answered(request):
+                check_size(request)
                 target = read_connect_target(request.raw_path)
                 given = request.headers.getall("Proxy-Authorization", ())
                 entry = identify_agent(self._callers, given=given, address=address_of(request.transport))

@@ -44,6 +44,8 @@ IDLE_FOR = 65.0
 """Seconds for which an agent's connection may have no request, or only part of a request's head."""
 LAST_WORDS_WITHIN = 0.25
 """Seconds in which remaining requests may end, once no new ones are accepted."""
+MAX_HEADERS = 64
+"""Fields of a head and its trailers. The libraries of providers send about twenty."""
 ADDRESS_WITHIN = 60.0
 """Seconds for which the gateway waits for its address and port."""
 _LATER = (errno.EADDRNOTAVAIL, errno.EADDRINUSE)
@@ -145,6 +147,7 @@ async def _serve(
         auto_decompress=False,  # a compressed request is refused: decompressed, it could have any length
         max_line_size=8190,
         max_field_size=8190,
+        max_headers=MAX_HEADERS,
     )
     serving = await _listen(server, config, listening)
     sources.attach_to(serving.sockets[0].fileno())

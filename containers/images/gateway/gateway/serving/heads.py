@@ -2,6 +2,7 @@
 
 from aiohttp import HttpVersion10, HttpVersion11, web
 
+from gateway.pipes.head_sizes import LONGEST_HEAD, size_of
 from gateway.rules.refusals import RefusedError, Why
 
 LONGEST_PATH = 8000
@@ -13,6 +14,7 @@ VERSIONS = (HttpVersion10, HttpVersion11)
 
 def check_head(request: web.BaseRequest) -> None:
     """Raises RefusedError for a head that no real client sends, or that two readers could understand differently."""
+    check_size(request)
     if request.version not in VERSIONS:
         raise RefusedError(Why.BAD, "Bad Request: only HTTP/1.0 and HTTP/1.1 are supported")
     path = request.raw_path
@@ -24,3 +26,9 @@ def check_head(request: web.BaseRequest) -> None:
         raise RefusedError(Why.BAD, "Bad Request: a compressed request cannot be read")
     if "Content-Length" in request.headers and "Transfer-Encoding" in request.headers:
         raise RefusedError(Why.BAD, "Bad Request: the length is given in two ways")
+
+
+def check_size(request: web.BaseRequest) -> None:
+    """Raises RefusedError for a head that is too long to keep in memory while its request lasts."""
+    if size_of(request.raw_headers) > LONGEST_HEAD:
+        raise RefusedError(Why.BAD, f"Bad Request: the headers are longer than {LONGEST_HEAD // 1024} KiB")
