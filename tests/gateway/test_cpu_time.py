@@ -9,7 +9,7 @@ import pytest
 from gateway.meters.document_meter import BlindMeter
 from gateway.pipes.draining import Drained, drain
 from gateway.pipes.forwarding import _pass_pieces
-from gateway.pipes.leak_detector import LeakDetector
+from gateway.pipes.leak_detector import SECONDS_PER_FORM, LeakDetector
 from gateway.pipes.piece_filter import PieceFilter, TimedMeter
 from gateway.pipes.upstream_connection import SHORT_READ, UpstreamConnection
 from gateway.rules.rates import SECONDS_FOR_A_PIECE
@@ -109,3 +109,17 @@ def test_the_time_that_a_meter_needs_for_a_long_piece_is_charged() -> None:
     piece_filter.feed(b"a" * (SHORT_READ + 1))
     piece_filter.pay(SHORT_READ + 1, 2.0)
     assert paid == [3.0 - SECONDS_FOR_A_PIECE]
+
+
+def test_the_time_to_look_for_more_than_one_credential_is_charged() -> None:
+    paid = list[float]()
+
+    def pay(_size: int, spent: float = 0.0, /) -> float:
+        paid.append(spent)
+        return 0.0
+
+    for secrets, more in ((("one-secret",), 0), (("Bearer one-secret", "one-secret"), 0), (("a/b", "c/d", "ef"), 6)):
+        piece_filter = PieceFilter(LeakDetector(*secrets), BlindMeter(), pay)
+        piece_filter.feed(b"a" * 100)
+        piece_filter.pay(100)
+        assert paid.pop() == pytest.approx(100 * more * SECONDS_PER_FORM)

@@ -16,6 +16,8 @@ STORED = "********"
 MOST = 10
 LEAST_LENGTH = 8
 """Characters of the secret part of a credential. A shorter one would be found by chance in servers' responses."""
+MOST_SECRETS = 16
+"""The most texts to hide for one credential. For hundreds of them, an answer or a log would be searched for seconds."""
 
 _LINE = re.compile(r"(?P<address>https://[!-~]{1,500})[ ]+(?P<credential>[!-~](?:[ -~]{0,2000}[!-~])?)")
 _HEADER = re.compile(r"(?P<name>[A-Za-z][A-Za-z0-9-]*):[ ]*(?P<value>\S.*)")
@@ -33,6 +35,7 @@ SHAPE = "Write the https address as the other setting has it, a blank, and the c
 ADDRESS = "The address must be https, with the name of a host, and without ? and #."
 HEADER = "The header must be Authorization, Api-Key, or one that begins with X-."
 SHORT = f"A credential has {LEAST_LENGTH} characters at the least."
+MANY_WORDS = "A credential is a token or a few words, not a text."
 TWICE = "This address has a credential already."
 MISSING = "No credential is kept for this address. Send it whole."
 TOO_MANY = f"There may be {MOST} at the most."
@@ -144,6 +147,8 @@ def _fault(address: str, credential: str, found: Mapping[str, str]) -> str:
     header = header_of(credential)
     if not _NAMES.fullmatch(header.name):
         return HEADER
+    if len(secrets_of(credential)) > MOST_SECRETS:
+        return MANY_WORDS
     return SHORT if len(header.value.rpartition(" ")[2]) < LEAST_LENGTH else ""
 
 

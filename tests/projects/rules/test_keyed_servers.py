@@ -46,6 +46,7 @@ def test_a_stored_credential_has_a_placeholder_that_keeps_it() -> None:
         (f"{ONE} seven77", keyed_servers.SHORT), (f"{ONE} Bearer: {KEY}", keyed_servers.HEADER),
         (f"{ONE} ********ters", keyed_servers.MISSING), (f"{TWO} ********", keyed_servers.MISSING),
         (f"{TWO} {KEY}", keyed_servers.TWICE),
+        (f"{ONE} X-A: {' '.join(f'a-word-{number}' for number in range(17))} {KEY}", keyed_servers.MANY_WORDS),
     ],
 )  # fmt: skip
 def test_an_invalid_line_is_refused_with_a_sentence_that_quotes_nothing(line: Any, words: str | None) -> None:

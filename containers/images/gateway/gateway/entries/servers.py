@@ -11,6 +11,8 @@ from gateway.tunnels.target import Target, read_target
 
 MOST = 16
 LEAST_SECRET = 8
+MOST_SECRETS = 16
+"""The most texts to hide for one server, because each takes time for each byte of an answer."""
 PORTS = {"http": 80, "https": 443}
 _ID = re.compile(r"[0-9a-f]{16}")
 _HEADER = re.compile(r"authorization|api-key|x-[a-z0-9-]{1,60}")
@@ -70,4 +72,8 @@ def _server(document: object) -> Server:
     if target is None:
         raise EntryError("servers.by_id has an address without a host name.")
     header = read_matching(given.get("header"), _HEADER, "servers.by_id.header")
-    return Server(str(given["base"]), target, header, read_matching(given.get("value"), _VALUE, "servers.by_id.value"))
+    value = read_matching(given.get("value"), _VALUE, "servers.by_id.value")
+    server = Server(str(given["base"]), target, header, value)
+    if len(server.secrets) > MOST_SECRETS:
+        raise EntryError("servers.by_id has a value of too many words.")
+    return server

@@ -106,6 +106,7 @@ class PieceFilter:
         self, leak_detector: LeakDetector, meter: Meter, pay: PayFor, length_limit: LengthLimit | None = None
     ) -> None:
         self._is_leak = leak_detector.is_completed_by
+        self._seconds_per_byte = leak_detector.seconds_per_byte
         self._passes_unchanged = meter.passes_unchanged
         self._meter = meter
         self._timed_meter = TimedMeter(meter)
@@ -121,7 +122,8 @@ class PieceFilter:
     def pay(self, size: int, cpu_seconds: float = 0.0) -> float:
         """Charges a piece like `PayFor`, and those that have been passed on unread before it."""
         size, pieces, self._unpaid_size, self._unpaid_pieces = size + self._unpaid_size, self._unpaid_pieces, 0, 0
-        return self._pay(size, cpu_seconds + pieces * SECONDS_FOR_A_PIECE + self._timed_meter.take())
+        cpu_seconds += pieces * SECONDS_FOR_A_PIECE + size * self._seconds_per_byte
+        return self._pay(size, cpu_seconds + self._timed_meter.take())
 
     def passes_unread(self, piece: bytes) -> bool:
         """Whether the piece may be passed on now and read later, with the next one for which this is false.
