@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection
 
 from containers.engine.images import ImageFacts
 from containers.engine.trials import TrialRun
+from containers.errors import ImageMissingError, ImageUnusableError
 from containers.vocabulary import AgentReport, ContainerSpec
 from tests.fakes.memory_streams import MemoryStreams
 
@@ -38,6 +39,14 @@ class MemoryImages(MemoryStreams):
         ids = {name: self.describe_known(name).image_id for name in self.images}
         known = {*ids.values(), *self.former_images}
         return ids.get(name_or_id) or (name_or_id if name_or_id in known else None)
+
+    def require_image(self, image: str) -> None:
+        """Raises an error if no helper container can be made from this image."""
+        if (image_id := self.find_image(image)) is None:
+            raise ImageMissingError(f"The image {image} is not on the engine.")
+        faults = {each.image_id: each.fault for each in map(self.describe_known, self.images)}
+        if fault := faults.get(image_id):
+            raise ImageUnusableError(fault)
 
     def describe_image(self, image: str) -> ImageFacts | None:
         self._enter("describe_image", image)

@@ -49,6 +49,7 @@ class MemoryStates(MemoryLists):
 
     def keep_copy(self, key: str, *, image: str, labels: Mapping[str, str], most: int = 0) -> None:
         self._enter("keep_copy", key)
+        self.require_image(image)
         with self._changed:
             self._drop_volumes({volume for volume in self._volumes_of(key) if volume.endswith("-former")})
             states = [volume for volume in self._volumes_of(key) if volume.endswith("-data")]
@@ -62,6 +63,7 @@ class MemoryStates(MemoryLists):
 
     def return_copy(self, key: str, *, image: str) -> bool:
         self._enter("return_copy", key)
+        self.require_image(image)
         with self._changed:
             assert self._find(key) is None, "Its container has the state."
             copies = [volume for volume in self._volumes_of(key) if volume.endswith("-former")]

@@ -1,14 +1,23 @@
 """Returns an agent from a new image to its old one and its old memory (`projects.rules.status.image_update`)."""
 
 import logging
+from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from django.db import transaction
 from django.db.models import Q
 
 from accounts import clock
-from containers.errors import ContainerSilentError, EngineError, EngineUnavailableError
+from containers.errors import (
+    ContainerSilentError,
+    EngineError,
+    EngineUnavailableError,
+    ImageMissingError,
+    ImageUnusableError,
+)
 from containers.get_engine import get_engine
 from containers.vocabulary import ContainerState
 from projects.models import Project
@@ -32,6 +41,8 @@ from projects.services.operations import (
 from projects.services.reports.runs import keep_run
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 WITHIN = 72.0
 """Seconds for all engine calls of a step: stopping an agent, copying its memory, and starting it."""
@@ -68,6 +79,22 @@ def note_step(project: Project, claim: Claim, **values: Any) -> bool:
     return True
 
 
+def through_any_image(project: Project, act: Callable[..., T]) -> T:
+    """Calls `act` with an `image` for containers that read or fill a volume, and returns the result.
+
+    Tries the image of the type, then those between which the agent changes: any that is left serves as well. If none
+    does, raises the error about the first one.
+    """
+    first, *others = (project.agent_type.image, project.former_image_id, project.image_id, project.next_image_id)
+    try:
+        return act(image=first)
+    except (ImageMissingError, ImageUnusableError):
+        for image in filter(None, others):
+            with suppress(ImageMissingError, ImageUnusableError):
+                return act(image=image)
+        raise
+
+
 def go_back(project: Project) -> bool:
     """Restores the copy if there is one, and starts the old image. Returns whether it did anything."""
     begins, step = project.update_step == Step.TRIAL, project.update_step
@@ -85,7 +112,7 @@ def go_back(project: Project) -> bool:
     with released_if_broken(project, claim), command_deadline(WITHIN):
         if project.update_step == Step.BACK:
             _take_away(project)
-            if not get_engine().return_copy(project.container_key, image=project.agent_type.image):
+            if not through_any_image(project, partial(get_engine().return_copy, project.container_key)):
                 detail = NO_COPY
             # From here on the old image may write, so the copy must never be restored again.
             if not note_step(project, claim, update_step=Step.RETURNED, image_id=project.former_image_id):

@@ -5,6 +5,7 @@ loses nothing.
 """
 
 from datetime import timedelta
+from functools import partial
 
 from django.db import transaction
 from django.db.models import Q
@@ -22,7 +23,7 @@ from projects.rules.status.image_update import Due, Step, choose_due
 from projects.rules.status.lifecycle import Desired
 from projects.services.commands.start_and_stop import bring_up
 from projects.services.container_spec import labels_of
-from projects.services.images.rollback import WITHIN, claim_step, drop_copy, go_back, note_step
+from projects.services.images.rollback import WITHIN, claim_step, drop_copy, go_back, note_step, through_any_image
 from projects.services.images.update import NEW_IMAGE, PINNED, describe_error
 from projects.services.inventory.memory import most_in_archive
 from projects.services.operations import NO_FAILURES, Outcome, command_deadline, record_outcome, released_if_broken
@@ -126,9 +127,8 @@ def _keep_copy(project: Project) -> None:
     most = most_in_archive(project)
     with command_deadline(COPY_WITHIN):
         try:
-            engine.keep_copy(
-                project.container_key, image=project.agent_type.image, labels=labels_of(project), most=most
-            )
+            keep = partial(engine.keep_copy, project.container_key, labels=labels_of(project), most=most)
+            through_any_image(project, keep)
         except EngineUnavailableError as error:
             left = seconds_left()
             if left is None or left > 0:
