@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 
 from containers.docker.containers import Containers
@@ -102,8 +103,7 @@ class Deployment:
                 self._is_first = False  # a newer operation on the new project was faster
                 self._existing.forget()
                 self._containers.free_name(self._spec)  # the faster deploy's container may not be visible yet
-        message = f"Somebody else is making or removing {self._spec.name}. Try once more in a moment."
-        raise EngineRefusedError(message)
+        raise EngineRefusedError(f"Somebody else is making or removing {self._spec.name}. Try once more in a moment.")
 
     def _set_right(self, container: Observation) -> Observation:
         """Returns the container with its settings restored, or a new one if they cannot be."""
@@ -115,8 +115,8 @@ class Deployment:
         return container
 
     def _create(self) -> Observation:
-        spec = self._spec
-        places = self._existing.find_places()
+        image_id, places = self._existing.find_image()
+        self._spec = spec = replace(self._spec, image=image_id)  # and no other that gets its name now
         self._prepare_volumes()
         if is_new := self._state in self._new_volumes:
             self._on_missing_state()  # before the call: an engine that does not answer may still create the volume

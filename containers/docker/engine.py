@@ -37,6 +37,7 @@ from containers.docker_api.stats import Meter, read_usage
 from containers.docker_api.usable_images import UsableImages
 from containers.engine.images import HostFacts
 from containers.engine.lists import Keys, Prefetch
+from containers.errors import ImageMissingError
 from containers.identity import is_ours
 from containers.outbound.call_limits import time_limit
 from containers.vocabulary import ContainerSpec, DiskUse, Observation, Usage, Volume
@@ -115,7 +116,11 @@ class DockerEngine(GatewayVerbs, StateVerbs, EventVerbs, ImageVerbs):
                 if not self._restore_network(spec):
                     raise
                 # The network was removed meanwhile. It is created again with the same bridge, so that the rules apply.
-                return self._known.note(run(replace(spec, is_first=False)))
+            except ImageMissingError:
+                if not self._images.forget(spec.image):
+                    raise
+                # The image that had this name a moment ago is gone. Another one may have the name.
+            return self._known.note(run(replace(spec, is_first=False)))
 
     def prefetch(self, key: str, container_id: str = "") -> Prefetch:
         return self._known.find(key, container_id) or start_in_thread(partial(self._lookup.list_key, key))

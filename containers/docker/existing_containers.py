@@ -10,7 +10,7 @@ from containers.docker.secrets import pack_secrets
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import as_refusal
 from containers.docker_api.read_limits import start_in_thread
-from containers.docker_api.usable_images import UsableImages
+from containers.docker_api.usable_images import UsableImage, UsableImages
 from containers.errors import EngineUnavailableError, NameTakenError, SupersededError
 from containers.hardening import secrets_volume
 from containers.identity import carries, is_of_another
@@ -110,12 +110,12 @@ class ExistingContainers:
         self.replace(found)
         return True
 
-    def require_image(self) -> tuple[str, ...]:
+    def require_image(self) -> UsableImage:
         """Asks for the image before the old container goes. Raises `ImageMissingError` and `ImageUnusableError`."""
         return self._images.require(self._spec.image, asks=True)
 
-    def find_places(self) -> tuple[str, ...]:
-        """Returns where the image declares volumes. Raises the same errors."""
+    def find_image(self) -> UsableImage:
+        """Returns the image to create a container from. Raises the same errors."""
         return self._images.require(self._spec.image)
 
     def deliver(self, container: Observation, user: int) -> None:

@@ -3,7 +3,6 @@
 from collections.abc import Collection
 
 from containers.docker.trials.runs import Trial
-from containers.docker.volumes.new_volumes import NewVolumes
 from containers.docker_api.building.unused_images import remove_unused
 from containers.docker_api.client import Connection
 from containers.docker_api.images import describe_image
@@ -16,11 +15,9 @@ from containers.vocabulary import ContainerSpec
 class ImageVerbs:
     _connection: Connection
     _images: UsableImages
-    _new_volumes: NewVolumes
 
     def image_exists(self, image: str) -> bool:
-        self._new_volumes.note_image(image, image_id := self._images.note(image))
-        return bool(image_id)
+        return bool(self._images.note(image))
 
     def describe_image(self, image: str) -> ImageFacts | None:
         return describe_image(self._connection, image)

@@ -31,7 +31,7 @@ from containers.vocabulary import INSTALLATION_LABEL
 from containers.volume_containers import CARRIER, HANDOVER_LABEL, look_payload
 
 SAME_FOR = 30.0
-"""Seconds for which a name is assumed to mean the same image. After that, the image may have been rebuilt."""
+"""Seconds for which a name is assumed to mean the same image. One that is built meanwhile is used after that."""
 
 LEFT_BEHIND = timedelta(minutes=10)
 """The age from which such a container was left behind by a killed process."""
@@ -45,12 +45,21 @@ NO_DIRECTORY = (
 )
 
 
+class UsableImage(NamedTuple):
+    """An image that an agent can have. Create containers from `image_id`: its name may mean another one by now.
+
+    `places` are where it declares volumes, except where each agent has a mount anyway.
+    """
+
+    image_id: str
+    places: tuple[str, ...]
+
+
 class _Declared(NamedTuple):
     """`fault` says why no agent can have the image, as far as its configuration shows."""
 
-    image_id: str
+    image: UsableImage
     fault: str
-    places: tuple[str, ...]
 
 
 class UsableImages:
@@ -64,52 +73,56 @@ class UsableImages:
     def note(self, image: str) -> str:
         """Asks the engine for the image. Returns its id, or an empty text if there is none."""
         try:
-            return self._read(image).image_id
+            return self._read(image).image.image_id
         except ImageMissingError:
             return ""
 
-    def require(self, image: str, *, asks: bool = False) -> tuple[str, ...]:
-        """Returns where the image declares volumes, except where each agent has a mount anyway.
+    def forget(self, image: str) -> bool:
+        """Forgets which image has this name, because the engine no longer has it. Returns whether it was known."""
+        return self._declared.pop(image, None) is not None
+
+    def require(self, image: str, *, asks: bool = False) -> UsableImage:
+        """Returns the image of this name or id.
 
         With `asks`, the engine is asked whether it still has the image, even if its last answer is recent. Raises
         `ImageMissingError`, and `ImageUnusableError` with a sentence for the staff.
         """
         known, at = (None, 0.0) if asks else self._declared.get(image, (None, 0.0))
-        is_fresh = known is not None and (image == known.image_id or time.monotonic() - at <= SAME_FOR)
+        is_fresh = known is not None and (image == known.image.image_id or time.monotonic() - at <= SAME_FOR)
         declared = known if known is not None and is_fresh else self._read(image)
-        fault = declared.fault or self._find_fault_in_files(declared)
+        fault = declared.fault or self._find_fault_in_files(declared.image)
         if fault:
             raise ImageUnusableError(fault)
-        return declared.places
+        return declared.image
 
     def _read(self, image: str) -> _Declared:
         found = inspect_image(self._connection, image)
         if found is None:
-            self._declared.pop(image, None)
+            self.forget(image)
             raise ImageMissingError(f"The image {image} is not on the engine. Images are never pulled.")
         with understand_answer():
             config = found.get("Config") or {}
             places = tuple(path for path in read_volumes(config) if path not in OWN_PLACES)
-            declared = _Declared(str(found["Id"]), find_fault(config), places)
+            declared = _Declared(UsableImage(str(found["Id"]), places), find_fault(config))
         self._declared[image] = declared, time.monotonic()
         return declared
 
-    def _find_fault_in_files(self, declared: _Declared) -> str:
-        fault = self._faults.get(declared.image_id)
+    def _find_fault_in_files(self, image: UsableImage) -> str:
+        fault = self._faults.get(image.image_id)
         if fault is None:
-            fault = self._faults[declared.image_id] = self._look_into(declared)
+            fault = self._faults[image.image_id] = self._look_into(image)
         return fault
 
-    def _look_into(self, declared: _Declared) -> str:
+    def _look_into(self, image: UsableImage) -> str:
         self.remove_left_behind()
-        payload = look_payload(image=declared.image_id, labels=_own_labels(), places=declared.places)
+        payload = look_payload(image=image.image_id, labels=_own_labels(), places=image.places)
         try:
             with self._connection.call() as client, understand_answer():
                 looked_into = str(client.create_container_from_config(payload, None)["Id"])
         except EngineFailedError as error:
             raise as_refusal(error) from error  # for example, the image's working directory is a file
         try:
-            closed = (path for path in self._ways(declared.places) if not self._is_directory(looked_into, path))
+            closed = (path for path in self._ways(image.places) if not self._is_directory(looked_into, path))
             wrong = next(closed, None)
             return NO_DIRECTORY.format(wrong) if wrong else ""
         finally:

@@ -90,7 +90,7 @@ class SwarmEngine(GatewayVerbs, StateVerbs, ImageVerbs):
         api = self._confinement.require()
         network = gateway_network_name() if spec.address else network_name()
         self._ensure_network(network)
-        places = self._images.require(spec.image, asks=True)
+        places = self._images.require(spec.image, asks=True).places
         image, copy = name_for_nodes(self._connection, spec.image), self._copies.before_start(spec.key)
         where = place(self._connection, self._services, spec, image[0], copy)
         make_folder(self._connection, spec, image[1])

@@ -4,7 +4,7 @@ import json
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -68,14 +68,16 @@ class Trial:
             payload = servers_payload(self._spec, image=self._find_image(), token=token, key=key)
         try:
             with self._in_time():
-                places = self._notes.facts["volumes"] = self._images.require(self._spec.image)
+                image = self._images.require(self._spec.image)
+                self._notes.facts["volumes"] = image.places
         except EngineRefusedError as error:
             return TrialRun(refusal=str(error))
         with self._container(payload) as servers:
             with self._in_time():
                 self._start_servers(servers)
             try:
-                payload = agent_payload(self._spec, servers=servers, places=places)
+                spec = replace(self._spec, image=image.image_id)
+                payload = agent_payload(spec, servers=servers, places=image.places)
                 with self._container(payload) as self._agent, self._in_time():
                     self._watch(servers, within)
                     self._end(grace)

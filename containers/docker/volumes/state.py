@@ -88,7 +88,7 @@ class State:
         if copy is None:
             return False
         state = self._lookup.find_data_volume(key) or data_volume(container_name(key))
-        self._images.require(image)  # before anything is removed
+        self._images.require(image, asks=True)  # before anything is removed
         self._remove_carriers(key)
         self._remove_volume(state)
         self._copy(key, image=image, source=copy.name, target=state, labels=copy.labels)
@@ -149,7 +149,7 @@ class State:
         self, key: str, *, image: str, volume: str, labels: Labels | None = None, end: str = "", size: int = 0
     ) -> Iterator[str]:
         """Provides a container that has the volume, for as long as the block lasts. Raises `ImageUnusableError`."""
-        self._images.require(image)
+        image = self._images.require(image).image_id
         own = f"{handover_name(container_name(key))}{end}"
         self._remove_carrier(own)  # left behind by a killed process
 
