@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gateway.budgets import stores
+from gateway.budgets import doubt
 from gateway.budgets.ledger import Ledger
 from gateway.periods import Period, name_of
 from gateway.rules.refusals import RefusedError, Why
@@ -73,20 +73,20 @@ def test_a_file_that_was_set_back_is_another_store(
 
 def test_the_doubt_ends_when_all_entries_are_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     service = Service()
-    monkeypatch.setattr(stores, "SETTLED_AFTER", 0.0)
+    monkeypatch.setattr(doubt, "SETTLED_AFTER", 0.0)
 
     async def lose(ledger: Ledger) -> None:
         await spend(ledger, 10, entry())
         await service.read(ledger)
 
     async def look(ledger: Ledger) -> None:
-        ledger.stores.note_untold(0)
+        ledger.stores.doubt.note_untold(0)
         assert ledger.stores.awaits_word(entry()), "The service does not know this store yet."
         await service.read(ledger)
         await ledger.read_since(service.seq, service.store)
-        ledger.stores.note_untold(1)
+        ledger.stores.doubt.note_untold(1)
         assert ledger.stores.awaits_word(entry())
-        ledger.stores.note_untold(0)
+        ledger.stores.doubt.note_untold(0)
         assert not ledger.stores.awaits_word(entry())
 
     async def look_again(ledger: Ledger) -> None:

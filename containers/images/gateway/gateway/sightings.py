@@ -68,13 +68,16 @@ class Sightings:
         self._offset = now() - self._began
 
     def restore(self, refusals: Iterable[Row]) -> None:
-        """Takes over what an earlier process has kept. A moment that lies in the future counts as the present."""
+        """Takes over what an earlier process has kept, except where this one knows better by now.
+
+        A moment that lies in the future counts as the present.
+        """
         for project, fact, at in refusals:
             if self._find_entry is not None and self._find_entry(project) is None:
                 self._drop(project, {fact})
                 continue
             tick = self._tick() - max(0.0, self._now() - at)
-            self._seen[project].facts[fact] = Standing(is_refused=True, since=tick, at=tick)
+            self._seen[project].facts.setdefault(fact, Standing(is_refused=True, since=tick, at=tick))
 
     def note(self, entry: Entry, proof: Proof, *, is_poll: bool = False) -> None:
         """Notes what an answer to a call with the entry's credentials proves."""

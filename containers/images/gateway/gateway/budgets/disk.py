@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from gateway.budgets.changes import merge
-from gateway.budgets.disk_errors import FULL, DiskError, describe, is_damage, is_of_disk
+from gateway.budgets.disk_errors import FULL, HANGS, DiskError, describe, is_damage, is_of_disk
 from gateway.budgets.mirror import Mirror
 from gateway.budgets.tasks import MAX_BATCH, Task, TaskQueue, Work
 from gateway.budgets.usage_file import UsageFile, probe
@@ -27,8 +27,6 @@ HANGS_AFTER = 3.0
 """Seconds that the disk may take for what waits at the same time. It needs a few hundredths."""
 READ_WITHIN = 2.0
 """Seconds for a read, so that the service gets an answer while it waits for one."""
-HANGS = "its disk does not answer"
-"""Said of a disk that takes longer."""
 
 logger = logging.getLogger(__name__)
 
@@ -80,7 +78,10 @@ class Disk:
         put(task)
 
     async def run(self, work: Work, *, is_read: bool = False) -> Any:
-        """Returns the work's result, which is on disk unless it only reads. Raises DiskError."""
+        """Returns the work's result, which is on disk unless it only reads. Raises DiskError.
+
+        Waits for a disk that hangs, unless the work only reads: a change would be made later all the same.
+        """
         done: Future[Any] = Future()
         self._queue.put(Task(work, done, is_read))
         try:

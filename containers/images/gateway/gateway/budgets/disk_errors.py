@@ -19,6 +19,7 @@ _WORDS = {
     14: "its usage file cannot be opened",
 }
 FULL = _WORDS[13]
+HANGS = "its disk does not answer"
 _OF_SYSTEM = {
     errno.ENOSPC: FULL,
     errno.EDQUOT: FULL,
@@ -54,6 +55,8 @@ def is_of_disk(error: BaseException) -> bool:
 
 def describe(error: BaseException, folder: Path | None = None) -> str:
     """Returns what is wrong, as the end of a sentence. It quotes nothing from the error, which could be an agent's."""
+    if isinstance(error, TimeoutError):
+        return HANGS
     if isinstance(error, OSError) and not is_damage(error):
         return _OF_SYSTEM.get(error.errno or 0, "it cannot be used")
     if is_damage(error):

@@ -14,6 +14,7 @@ from gateway.proofs import Fact
 
 Row = tuple[str, Fact, float]
 """A project, what is refused, and since when."""
+Restore = Callable[[Iterable[Row]], None]
 
 
 class KeptRefusals:
@@ -22,12 +23,26 @@ class KeptRefusals:
         self._disk = disk
         self._write = write
         self._standing: dict[tuple[str, Fact], float] = {}
+        self._dropped: set[tuple[str, Fact]] = set()
+        """What no longer stands of rows that are not read yet."""
+        self._restore: Restore | None = None
+        self._is_read = False
+
+    async def tell(self, restore: Restore) -> None:
+        """Calls `restore` with what an earlier process has kept: now, or in `read_late` if the disk cannot be read."""
+        self._restore = restore
+        restore(await self.read())
+
+    async def read_late(self) -> None:
+        if self._restore is not None and not self._is_read:
+            self._restore(await self.read())
 
     async def read(self) -> list[Row]:
         """Returns what an earlier process has kept; nothing if the disk cannot be read. The service knows most too."""
         kept: list[Row] = []
         with suppress(DiskError):
-            kept = await self._disk.run(_read, is_read=True)
+            kept = [row for row in await self._disk.run(_read, is_read=True) if row[:2] not in self._dropped]
+            self._is_read = True
         self._standing = {(project, fact): at for project, fact, at in kept} | self._standing
         return kept
 
@@ -37,6 +52,8 @@ class KeptRefusals:
 
     def drop(self, project: str, facts: Iterable[Fact]) -> None:
         dropped = list(facts)
+        if not self._is_read:
+            self._dropped.update((project, fact) for fact in dropped)
         for fact in dropped:
             self._standing.pop((project, fact), None)
         self._write(self._writing(project, dropped))

@@ -6,12 +6,12 @@ Such counts are a new store. What was spent under the former one comes with the 
 import asyncio
 import logging
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 from gateway.budgets import rows
-from gateway.budgets.disk import Disk
-from gateway.budgets.disk_errors import DiskError
+from gateway.budgets.disk import READ_WITHIN, Disk
+from gateway.budgets.disk_errors import HANGS, DiskError
+from gateway.budgets.doubt import Doubt
 from gateway.budgets.kept_refusals import KeptRefusals
 from gateway.budgets.model_names import ModelNames
 from gateway.budgets.openings import StartStore
@@ -23,8 +23,9 @@ from gateway.rules.refusals import RefusedError, Why
 
 OPEN_AGAIN_AFTER = 2.0
 """Seconds until it is tried again to open the file."""
-SETTLED_AFTER = 60.0
-"""Seconds after which no entry is on its way any more that was made before the service has read a store."""
+OPEN_WITHIN = 10.0
+"""Seconds after which the gateway serves what needs no ledger, although its disk has not answered yet."""
+REFUSED_UNTIL = "The usage file cannot be written (%s), so calls under a budget are refused until it can."
 UNTOLD = "The gateway has lost its counts, and waits until the service tells it what this agent has spent."
 
 logger = logging.getLogger(__name__)
@@ -43,12 +44,13 @@ class Stores:
         self._refusals = refusals
         self._now = now
         self._has_entries = has_entries
-        self._is_doubtful = False
-        self._known_since: float | None = None
+        self.doubt = Doubt(disk, totals)
         self._read_to = "", 0
         """The store and the number up to which the service has read, as far as the disk knows."""
         self._one_at_a_time = asyncio.Lock()
         self._opening: asyncio.Task[None] | None = None
+        self._starting: asyncio.Task[None] | None = None
+        """What makes a file that was set back another store."""
         self.is_open = False
 
     @property
@@ -64,21 +66,23 @@ class Stores:
     async def open(self) -> None:
         """Counts the calls that were in flight when the previous process ended.
 
-        If the disk takes no data, tries again in the background. Until then, calls under a budget are refused.
+        If the disk takes no data or hangs, goes on in the background. Until then, calls under a budget are refused.
         """
-        loop = asyncio.get_running_loop()
+        loop, is_tried = asyncio.get_running_loop(), asyncio.Event()
 
         def note(store: str) -> None:
             if not loop.is_closed():
                 loop.call_soon_threadsafe(self._note_new, store)
 
         self._disk.on_new_store = note
+        self._opening = asyncio.create_task(self._open_at_last(is_tried))
         try:
-            await self._open()
-        except DiskError as error:
-            words = "The usage file cannot be written (%s), so calls under a budget are refused until it can."
-            logger.error(words, error)  # noqa: TRY400 - says all that matters
-            self._opening = asyncio.create_task(self._open_later())
+            async with asyncio.timeout(OPEN_WITHIN):
+                await is_tried.wait()
+        except TimeoutError:
+            logger.error(REFUSED_UNTIL, HANGS)  # noqa: TRY400 - says all that matters
+        if self._opening.done():
+            await self._opening  # raises what is no fault of the disk
 
     def _note_new(self, store: str) -> None:
         self._totals.stores.append(store)
@@ -86,8 +90,9 @@ class Stores:
         self._refusals.write_again()
 
     def close(self) -> None:
-        if self._opening is not None:
-            self._opening.cancel()
+        for each in (self._opening, self._starting):
+            if each is not None:
+                each.cancel()
 
     def check(self, entry: Entry) -> None:
         """Raises RefusedError if it is not known what calls under this budget may cost."""
@@ -103,27 +108,14 @@ class Stores:
         return RefusedError(Why.LATER, words, retry_after=5)
 
     def awaits_word(self, entry: Entry) -> bool:
-        """Whether the entry does not say what was spent before counts were lost. One that names the present store was
-        made by a service that has read all there was of the former ones.
-        """
-        is_limited = self.is_open and self._is_doubtful and entry.budget.is_set
-        return is_limited and not any(each.store in self._totals.stores for each in entry.spent)
-
-    def note_untold(self, projects: int) -> None:
-        """Ends the doubt when the service has read this store for a while, and no entry leaves anything out. Entries
-        that it makes later are complete.
-        """
-        known, clock = self._known_since, asyncio.get_running_loop().time
-        if self._is_doubtful and not projects and known is not None and clock() >= known + SETTLED_AFTER:
-            self._is_doubtful = False
-            self._disk.keep(rows.EndDoubt(self._totals.stores[-1]))
+        return self.is_open and self.doubt.awaits_word(entry)
 
     async def read_since(self, seq: int, store: str) -> dict[str, Any]:
         """Returns the changes after this number of this store (empty: of an unknown one). Raises DiskError."""
         async with self._one_at_a_time:
             answer = await self._read(seq, store)
             if answer[rows.SET_BACK]:
-                await self._start_store(seq, store)
+                await self._wait_for_store(seq, store)
                 answer = await self._read(0, "")
             elif store == answer["store"] and self.is_open:
                 self._note_read(seq, store)
@@ -131,8 +123,7 @@ class Stores:
         return answer
 
     def _note_read(self, seq: int, store: str) -> None:
-        if self._known_since is None:
-            self._known_since = asyncio.get_running_loop().time()
+        self.doubt.note_known()
         if store != self._read_to[0] or seq > self._read_to[1]:
             self._read_to = store, seq
             self._disk.keep(rows.NoteRead(seq, store))
@@ -141,34 +132,54 @@ class Stores:
         found: dict[str, Any] = await self._disk.run(rows.ReadSince(seq, store), is_read=True)
         return found
 
+    async def _wait_for_store(self, seq: int, store: str) -> None:
+        """Goes on in the background if the disk hangs, or if the service asks no longer. Raises DiskError."""
+        if self._starting is None or self._starting.done():
+            self._starting = asyncio.create_task(self._start_store(seq, store))
+        try:
+            async with asyncio.timeout(READ_WITHIN):
+                await asyncio.shield(self._starting)
+        except TimeoutError:
+            raise DiskError(HANGS) from None
+
     async def _start_store(self, seq: int, store: str) -> None:
         """What is spent from now on belongs to the new store. Raises DiskError."""
         if not self.is_open or self._disk.trouble:
             raise DiskError(self._disk.trouble or "its usage file is not open yet")
         logger.error("The usage file is older than the service has read. What was spent comes from the service.")
+        was_there = self.doubt.is_there
         self._totals.begin_store()
+        self.doubt.begin()
         try:
             found, spent = await self._disk.run(StartStore(seq, store))
         except DiskError:
             self._totals.undo_begin()
+            self.doubt.is_there = was_there
             raise
         self._totals.stores.append(found)
-        self._is_doubtful, self._known_since = True, None
         self._spend(spent)
 
-    async def _open_later(self) -> None:
-        while not self.is_open:
-            await asyncio.sleep(OPEN_AGAIN_AFTER)
-            with suppress(DiskError):
+    async def _open_at_last(self, is_tried: asyncio.Event) -> None:
+        while True:
+            try:
                 await self._open()
+            except DiskError as error:
+                if not is_tried.is_set():
+                    logger.error(REFUSED_UNTIL, error)  # noqa: TRY400 - says all that matters
+            finally:
+                is_tried.set()
+            if self.is_open:
+                return
+            await asyncio.sleep(OPEN_AGAIN_AFTER)
 
     async def _open(self) -> None:
         """Raises DiskError."""
         hour = hour_of(self._now())
         found: rows.Recovered = await self._disk.run(rows.Recover(self._is_loss))
         await self._sizes.read(self._disk)
+        await self._refusals.read_late()
         self._totals.stores[:] = [found.store]
-        self._is_doubtful = found.is_doubtful
+        self.doubt.is_there = found.is_doubtful
         self._names.remember(found.models, hour)
         self._spend(found.spent)
         self.is_open = True

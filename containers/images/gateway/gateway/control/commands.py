@@ -80,7 +80,7 @@ class Commands:
         among = frozenset(map(str, _list(message, "among"))) if "among" in message else None
         self._comparison.begin()
         versions = self._table.versions(among, self._ledger.stores.awaits_word)
-        self._ledger.stores.note_untold(sum("untold" in each for each in versions.values()))
+        self._ledger.stores.doubt.note_untold(sum("untold" in each for each in versions.values()))
         return {"versions": versions}
 
     async def _usage(self, message: dict[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from gateway.entries.fields import EntryError
 from gateway.entries.index import Index
 from gateway.entries.leases import Lease, Leases, tick
 from gateway.entries.record import Record, follow
+from gateway.entries.saving import Saving
 from gateway.entries.store import Store
 
 
@@ -27,7 +28,7 @@ Changed = Callable[[Entry, Entry | None], Awaitable[None]]
 
 class Table:
     def __init__(self, store: Store, leases: Leases | None = None) -> None:
-        self._store = store
+        self._saving = Saving(store)
         self.leases = leases or Leases()
         self.bindings = Bindings(tick)
         self._changed: Changed | None = None
@@ -117,14 +118,14 @@ class Table:
         back, the project is void.
 
         On return the changes are on the disk and in force. Raises EntryError, and then nothing has changed; OSError,
-        and then projects that should be void are, but only for this process.
+        also if the disk hangs, and then projects that should be void are, but only for this process.
         """
         async with self._one_at_a_time:
             wanted = {change.project: change for change in changes}
             newer = self._newer(wanted.values(), version)
             if newer:
                 try:
-                    await asyncio.to_thread(self._store.save, list(newer.values()))
+                    await self._saving.save(list(newer.values()))
                 except OSError:
                     await self._bar([project for project, record in newer.items() if record.entry is None])
                     raise

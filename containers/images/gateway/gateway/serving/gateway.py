@@ -68,7 +68,8 @@ async def open_gateway(
         startup.note("to get the lock on its state")
         disk = Disk(config.state / "usage.sqlite3")
         try:
-            table = Table(Store(config.state / "entries", keys), leases)
+            # In a thread, so that the gateway says that it is not ready while the disk hangs.
+            table = await asyncio.to_thread(Table, Store(config.state / "entries", keys), leases)
             startup.note("to read its entries")
             ledger = Ledger(disk, now, has_entries=table.has_records)
             await ledger.open()
@@ -115,7 +116,7 @@ async def _started(
 
 async def _open_sightings(table: Table, ledger: Ledger, now: Callable[[], float]) -> Sightings:
     sightings = Sightings(now, tick, table.find_project, ledger.refusals)
-    sightings.restore(await ledger.refusals.read())
+    await ledger.refusals.tell(sightings.restore)
     return sightings
 
 
