@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from gateway.budgets import disk as disk_module
 from gateway.budgets import ledger as ledger_module
-from gateway.budgets import stores
+from gateway.budgets import stores, usage_file
 from gateway.budgets.disk import Disk
 from gateway.budgets.disk_errors import DiskError
 from gateway.budgets.ledger import Ledger
@@ -36,14 +36,22 @@ def be_brief(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, name, BRIEF)
 
 
-def run_hanging(folder: Path, test: Callable[[Ledger, threading.Event], Awaitable[Any]]) -> Any:
-    """Runs the test with a ledger whose disk hangs from the start until the event is set."""
-    busy = threading.Event()
+def run_hanging(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, test: Callable[[Ledger, threading.Event], Awaitable[Any]]
+) -> Any:
+    """Runs the test with a ledger whose disk hangs from the opening of its file until the event is set."""
+    busy, opening = threading.Event(), usage_file.open_checked
+
+    def hang(file: Path, *, is_checked: bool) -> Any:
+        busy.wait(60)
+        return opening(file, is_checked=is_checked)
+
+    be_brief(monkeypatch)
+    monkeypatch.setattr(usage_file, "open_checked", hang)
 
     async def opened() -> Any:
         disk = Disk(folder / "usage.sqlite3")
         try:
-            disk.submit(lambda _: busy.wait(60))
             ledger = Ledger(disk, NOW, patience=BRIEF)
             await ledger.open()
             return await test(ledger, busy)
@@ -66,6 +74,7 @@ def test_a_ledger_opens_late_on_a_disk_that_hangs_at_the_start(tmp_path: Path, m
         await ledger.reserve(entry(day_tokens=100), "m", input_tokens=20, min_output=1, max_output=10)
 
     async def test(ledger: Ledger, busy: threading.Event) -> dict[str, Any]:
+        assert "its disk does not answer" in ledger.stores.trouble
         free = await ledger.reserve(entry(), "m", input_tokens=1, min_output=1, max_output=4)
         ledger.settle(free, Usage(1, 4), entry=entry())
         with pytest.raises(RefusedError, match="its disk does not answer") as refused:
@@ -82,8 +91,7 @@ def test_a_ledger_opens_late_on_a_disk_that_hangs_at_the_start(tmp_path: Path, m
         return await ledger.read_since(0)
 
     run(tmp_path, NOW, leave)
-    be_brief(monkeypatch)
-    rows = run_hanging(tmp_path, test)["rows"]
+    rows = run_hanging(tmp_path, monkeypatch, test)["rows"]
     assert sum(row["input"] + row["output"] for row in rows) == 100
 
 
@@ -109,8 +117,7 @@ def test_what_was_refused_is_known_once_the_disk_answers(tmp_path: Path, monkeyp
         assert {row[1] for row in await ledger.refusals.read()} == refused
 
     run(tmp_path, NOW, leave)
-    be_brief(monkeypatch)
-    run_hanging(tmp_path, test)
+    run_hanging(tmp_path, monkeypatch, test)
 
 
 @pytest.mark.parametrize("asks_on", [True, False], ids=["patient", "gone"])

@@ -39,7 +39,7 @@ class Disk:
         self.usage_file = UsageFile(file)
         self._mirror = Mirror()
         self._fault = ""
-        self._busy_since: float | None = None
+        self._busy_since: float | None = time.monotonic()
         self._takes_changes = False
         self._kept: list[Task] = []
         self._queue = TaskQueue()
@@ -100,7 +100,7 @@ class Disk:
     def _serve(self) -> None:
         with suppress(sqlite3.Error, OSError):  # the first work reports it
             _ = self.usage_file.connection
-        is_last, retry_at = False, 0.0
+        is_last, retry_at, self._busy_since = False, 0.0, None
         while not is_last:
             waits = RETRY_AFTER if self._fault and self._takes_changes else None
             tasks, is_last = self._queue.collect(within=waits)
