@@ -5,11 +5,9 @@ import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing, suppress
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from gateway.budgets import mirror
 from gateway.budgets.disk_errors import DiskError
 from gateway.budgets.ledger import Ledger
 from gateway.budgets.usage_file import read_meta
@@ -185,22 +183,3 @@ def test_a_file_that_is_damaged_before_the_service_has_ever_read_it_loses_nothin
         run(tmp_path, NOW, use)
     run(tmp_path, NOW, lose)
     assert run(tmp_path, NOW, look) == 230
-
-
-def test_usage_that_nobody_reads_for_long_takes_little_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mirror, "MOST_CELLS", 10)
-    service, clock = Service(), Clock(2026, 11, 20)
-
-    async def test(ledger: Ledger) -> int:
-        for _ in range(60):
-            await spend(ledger, 1, Entry("p"))
-            clock.now += timedelta(hours=1)
-        await ledger._disk.run(lambda _: None)
-        remembered = len(ledger._disk._mirror._unread)
-        await set_aside(ledger)
-        await ledger._disk.run(lambda _: None)
-        await service.read(ledger)
-        return remembered
-
-    assert run(tmp_path, clock, test) <= 10, "Of sixty hours, at most ten are remembered one by one."
-    assert service.sum("p", "output") == 60

@@ -128,7 +128,7 @@ def test_a_tombstone_that_cannot_be_written_is_in_force(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(table._store, "save", fail)
+        patch.setattr(table._saving._store, "save", fail)
         for _ in range(2):
             with pytest.raises(OSError, match="No space"):
                 apply(table, 2, Change(project, None), Change(other, make_entry(other, CREDENTIALS[1])))

@@ -33,7 +33,7 @@ def failed(code: str) -> dict[str, Any]:
     return {"type": "response.failed", "response": {"status": "failed", "error": {"code": code, "message": "No."}}}
 
 
-ERRORS = [
+ERRORS: list[tuple[str, dict[str, Any], int | None]] = [
     (OPENAI, {"error": {"message": "You exceeded your quota", "code": "insufficient_quota"}}, 402),
     (OPENAI, {"error": {"message": "Incorrect API key provided", "code": "invalid_api_key"}}, 401),
     (OPENAI, {"error": {"message": "You have insufficient permissions for this operation."}}, 401),
@@ -54,7 +54,7 @@ ERRORS = [
     (OPENROUTER, {"choices": [{"error": {"code": 402, "message": "Insufficient credits"}}]}, 402),
 ]  # fmt: skip
 PATHS = {ANTHROPIC: "messages", RESPONSES: "responses"}
-WORDS = {
+WORDS: dict[str, dict[str, Any]] = {
     ANTHROPIC: {"type": "content_block_delta", "delta": {"type": "text_delta", "text": "Well, "}},
     RESPONSES: {"type": "response.output_text.delta", "delta": "Well, "},
 }

@@ -15,6 +15,10 @@ from gateway.budgets.tasks import Work
 MOST_CELLS = 50_000
 """Rows of usage that are remembered one by one, some 20 MB. If the service is away for so long that there are more,
 only the sums of days are."""
+MOST_SHOWN = 16
+"""Times that usage is remembered separately for which the service has asked, but which it has not stored. If it asks
+more often, because it cannot store anything, the last ones count as one.
+"""
 
 
 class Mirror:
@@ -57,6 +61,10 @@ class Mirror:
         if self._unread:
             self._shown.append((self._seq, self._unread))
             self._unread = {}
+        while len(self._shown) > MOST_SHOWN:
+            later, cells = self._shown.pop()
+            add_to(cells, self._shown.pop()[1])
+            self._shown.append((later, _by_day(cells) if len(cells) > MOST_CELLS else cells))
 
     def forget_usage(self) -> None:
         """Forgets the usage, because the service has it under another store, or the file was written again."""

@@ -63,6 +63,7 @@ class Recover:
         return Recovered(read_meta(connection, "store"), bool(read_meta(connection, "doubt")), models, spent)
 
     def reflect(self, mirror: Mirror, _: object) -> None:
+        mirror.forget_usage()  # it is not the first try
         mirror.add(self._unread, self._seq)
 
 
