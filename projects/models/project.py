@@ -151,12 +151,14 @@ class Project(
         return facts.desired == Desired.RUNNING and not (facts.suspended or facts.gave_up or facts.failed)
 
     def observed_values(self, seen: Observation | None) -> dict[str, Any]:
-        """Returns the fields like `Observed`, but keeps how the last run ended once restarts are given up.
+        """Returns the fields like `Observed`, and the image of a container that the last start has created.
 
-        The engine may have started the agent once more before Berth stopped it. Berth caused the end of that run, so it
-        does not explain why the agent crashed.
+        Keeps how the last run ended once restarts are given up. The engine may have started the agent once more before
+        Berth stopped it. Berth caused the end of that run, so it does not explain why the agent crashed.
         """
         values = super().observed_values(seen)
+        if seen is not None and seen.image_id and seen.generation == self.generation:
+            values["image_id"] = seen.image_id  # not recorded if the process was killed
         if self.gave_up_at is None or seen is None or seen.container_id != self.container_id or seen.is_up:
             return values
         if self.ended_at is not None or self.exit_code is not None:

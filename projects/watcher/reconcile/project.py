@@ -98,7 +98,11 @@ def has_to_be_inspected(project: Project, group: Sequence[Observation], find_end
     if seen is None:
         # A container may be missing from a list although it exists. This does not matter if there should be none.
         return is_changed or bool(project.container_state or project.awaits_container)
-    return is_changed or not seen.is_complete or (seen.is_brief and project.has_reported_since(seen))
+    if is_changed or not seen.is_complete:
+        return True
+    # A list says neither since when a container runs nor from which image.
+    is_new = seen.container_id != project.container_id
+    return seen.is_brief and (is_new or project.has_reported_since(seen))
 
 
 def _see(
