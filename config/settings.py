@@ -225,6 +225,7 @@ MIDDLEWARE = [
     "config.http.middleware.PermissionsPolicyMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "config.http.middleware.ContentSecurityPolicyMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     *(["corsheaders.middleware.CorsMiddleware"] if CORS_ALLOWED_ORIGINS else []),
     "config.http.hosts.LoopbackHostMiddleware",
     "accounts.throttling.rate_limits.RateLimitHeadersMiddleware",
@@ -244,7 +245,6 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "config.http.page_middleware.ForAll",
     "config.http.methods.MethodMiddleware",
-    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "config.http.request_bodies.BodyLimitMiddleware",
 ]
 

@@ -61,7 +61,6 @@ class PagePolls:
         if answer is not None and time.monotonic() < view_from:
             request.resolver_match = resolve(request.path_info)  # for counting requests by route
             patch_vary_headers(answer, ["Cookie"])
-            answer["X-Frame-Options"] = settings.X_FRAME_OPTIONS
             return answer
         response = self.get_response(request)
         look.learn(response)
