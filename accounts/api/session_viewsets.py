@@ -9,6 +9,7 @@ from rest_framework.permissions import BasePermission
 from rest_framework.response import Response
 from rest_framework.viewsets import ViewSet
 
+from accounts.api.ids import read_uuid
 from accounts.api.openapi import problems
 from accounts.api.parameters import describe
 from accounts.api.permissions import SessionOnly
@@ -63,7 +64,7 @@ def _serialize(row: OpenSession, *, jti: str | None) -> Any:
 
 
 def _read_id(text: str) -> UUID:
-    try:
-        return UUID(text)
-    except ValueError:
-        raise UnknownSessionError from None
+    session_id = read_uuid(text)
+    if session_id is None:
+        raise UnknownSessionError
+    return session_id

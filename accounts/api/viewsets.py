@@ -18,6 +18,7 @@ from rest_framework.viewsets import ViewSet
 
 from accounts.api.etags import IF_NONE_MATCH, UNCHANGED, answer_with_etag
 from accounts.api.fields import StrictSerializer
+from accounts.api.ids import read_uuid
 from accounts.api.openapi import problems
 from accounts.api.parameters import StrictView, describe
 from accounts.api.permissions import SessionOnly
@@ -166,10 +167,10 @@ def _validate(serializer_class: type[StrictSerializer], request: Request) -> dic
 
 
 def _key_id(text: str) -> UUID:
-    try:
-        return UUID(text)
-    except ValueError:
-        raise UnknownKeyError from None
+    key_id = read_uuid(text)
+    if key_id is None:
+        raise UnknownKeyError
+    return key_id
 
 
 def _issued(row: ApiKey, key: str) -> Response:

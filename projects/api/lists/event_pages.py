@@ -18,6 +18,7 @@ from django.db.models import Q, QuerySet
 from django.utils.crypto import salted_hmac
 from rest_framework.utils.urls import replace_query_param
 
+from accounts.api.ids import read_uuid
 from accounts.api.parameters import Parameter, ParameterError
 from projects.api.parameters import moment, number, refuse_parameter
 from projects.models import Event
@@ -40,13 +41,12 @@ def show_id(number_of_event: int) -> UUID:
 
 def read_event_id(text: str) -> int:
     """Returns the number of the event with this id. Raises `ParameterError` if it is not the id of an event."""
-    try:
-        shown = UUID(text)
-    except ValueError:
-        raise ParameterError(_NONE) from None
+    shown = read_uuid(text)
+    if shown is None:
+        raise ParameterError(_NONE)
     decryptor = _cipher(settings.SECRET_KEY).decryptor()
     block = decryptor.update(shown.bytes) + decryptor.finalize()
-    if any(block[:-_NUMBER]) or block[-_NUMBER] > 0x7F or str(shown) != text.lower():
+    if any(block[:-_NUMBER]) or block[-_NUMBER] > 0x7F:
         raise ParameterError(_NONE)
     return int.from_bytes(block[-_NUMBER:])
 

@@ -12,6 +12,7 @@ from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 from rest_framework.viewsets import GenericViewSet
 
+from accounts.api.ids import read_uuid
 from accounts.api.revalidation import RevalidatedView
 from accounts.http import AuthenticatedRequest, client_address
 from projects.api.caller_query import find_with_caller
@@ -80,11 +81,8 @@ class OwnProjectsViewSet(RevalidatedView, GenericViewSet[Project]):
 
 def read_id(text: str) -> UUID:
     """Returns the id in the path. Raises Http404 if it is not an id or has another spelling than ours."""
-    try:
-        project_id = UUID(text)
-    except ValueError:
-        raise Http404 from None
-    if str(project_id) != text.lower():
+    project_id = read_uuid(text)
+    if project_id is None:
         raise Http404
     return project_id
 

@@ -1,13 +1,20 @@
 """Invalid paths, headers and queries. Each gets the right problem document, and changes nothing."""
 
 import base64
+import re
+from datetime import timedelta
+from uuid import UUID
 
 import pytest
+from django.utils import timezone
 from rest_framework.test import APIClient
 
+from accounts.models import OpenSession, User
 from projects.models import Project
+from tests.factories import ApiKeyFactory
 from tests.problem_document import assert_problem
 from tests.projects.api.sending import Sender, as_json
+from tests.security.access_table import TABLE
 
 pytestmark = pytest.mark.usefixtures("nothing_comes_of_it")
 
@@ -15,22 +22,29 @@ NO_IDS = [
     "x", "0", "-1", "None", "null", "undefined", "*", "..", ".", "%2e%2e", "%00", "a%00b", "%0a", "%ff", "%ed%a0%80",
     "00000000-0000-0000-0000-000000000000", "{{{id}}}", "urn:uuid:{id}", "{hex}", "{id}0", "{id}%00", "{id}%20",
     "%20{id}", "{id}%2f", "{id}%0a", "{half}", "{fullwidth}", "🚢", "x" * 2000, "{id}'--", "{id};", "{id},{id}",
-    "0x{hex}",
+    "0x{hex}", "{{{id}", "{id}}}", "{id}-", "-{id}", "{hex}-",
 ]  # fmt: skip
-BY_ID = [
-    ("GET", ""), ("PATCH", ""), ("DELETE", ""), ("POST", "/control"), ("GET", "/events"),
-]  # fmt: skip
+BY_ID = [(method, route) for route, row in TABLE.items() if "<str:" in route for method in row.methods]
 
 
-@pytest.mark.parametrize(("method", "rest"), BY_ID)
-def test_an_invalid_id_is_a_404(api: APIClient, project: Project, method: str, rest: str) -> None:
-    own = str(project.id)
-    fullwidth = own.translate({ord(digit): ord(digit) + 0xFEE0 for digit in "0123456789"})
-    content = as_json({"action": "stop"}) if rest else as_json({"name": "Renamed"})
+@pytest.fixture
+def own(alice: User, project: Project) -> dict[str, str]:
+    """The id of what each route is about, by the route's first words."""
+    ends_at = timezone.now() + timedelta(hours=1)
+    session = OpenSession.objects.create(user=alice, kind="api", ends_at=ends_at, session_version=1)
+    of_routes = {"projects": project, "keys": ApiKeyFactory.create(user=alice), "sessions": session}
+    return {name: str(row.pk) for name, row in of_routes.items()}
+
+
+@pytest.mark.parametrize(("method", "route"), BY_ID)
+def test_an_invalid_id_is_a_404(api: APIClient, own: dict[str, str], method: str, route: str) -> None:
+    name = next(name for name in own if f"/{name}/" in route)
+    fullwidth = own[name].translate({ord(digit): ord(digit) + 0xFEE0 for digit in "0123456789"})
+    found = {"id": own[name], "hex": UUID(own[name]).hex, "half": own[name][:18], "fullwidth": fullwidth}
+    body = as_json(TABLE[route].body or {})
     for text in NO_IDS:
-        asked = text.format(id=own, hex=project.id.hex, half=own[:18], fullwidth=fullwidth)
-        answer = api.generic(method, f"/api/projects/{asked}{rest}", content, "application/json")
-        assert_problem(answer, 404, "not_found")
+        path = re.sub("<str:[a-z]+>", text.format(**found), route)
+        assert_problem(api.generic(method, path, body, "application/json"), 404, "not_found")
 
 
 def test_the_letter_case_of_an_id_does_not_matter(api: APIClient, project: Project) -> None:
