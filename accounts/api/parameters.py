@@ -1,17 +1,21 @@
 """The query parameters and headers of requests. Each is declared once, for the view and for the OpenAPI description.
 
-A query parameter that the view does not declare is refused, like an unknown field of a body.
+A query parameter that the view does not declare is refused, like an unknown field of a body, and like any field where
+the view declares no body.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast
 
 from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework.exceptions import ErrorDetail, ValidationError
+from rest_framework.exceptions import ErrorDetail, ParseError, UnsupportedMediaType, ValidationError
+from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
+from rest_framework.settings import api_settings
 
 from accounts.api.unknown_names import describe_unknown_names
+from accounts.errors import CodedBodyError
 
 if TYPE_CHECKING:
     from rest_framework.views import APIView
@@ -86,11 +90,22 @@ def read_parameters(request: Request, declared: Sequence[Parameter[Any]]) -> Par
     return ParameterValues(values)
 
 
-def takes(*parameters: Parameter[Any]) -> Callable[[Method], Method]:
-    """Declares the parameters of a method of a `StrictView`."""
+def refuse_body(request: Request) -> None:
+    """Raises the REST framework's `ValidationError` if the body has anything but an empty JSON object."""
+    sent = request.data
+    if not isinstance(sent, Mapping):
+        message = ErrorDetail("This request has no body. Send none, or an empty JSON object.", code="invalid")
+        raise ValidationError({api_settings.NON_FIELD_ERRORS_KEY: [message]})
+    if errors := describe_unknown_names(sent, known=(), noun="field"):
+        raise ValidationError(errors)
+
+
+def takes(*parameters: Parameter[Any], has_body: bool = False) -> Callable[[Method], Method]:
+    """Declares the parameters of a method of a `StrictView`, and whether it reads a body."""
 
     def declare(method: Method) -> Method:
-        method.parameters = parameters  # type: ignore[attr-defined]  # `StrictView` reads this
+        method.parameters = parameters  # type: ignore[attr-defined]  # `StrictView` reads both
+        method.has_body = has_body  # type: ignore[attr-defined]  # see above
         return method
 
     return declare
@@ -99,18 +114,23 @@ def takes(*parameters: Parameter[Any]) -> Callable[[Method], Method]:
 def describe(
     *, parameters: Sequence[Parameter[Any] | OpenApiParameter] = (), **schema: Any
 ) -> Callable[[Method], Method]:
-    """Combines `extend_schema` and `takes`, so that the description lists the parameters that the view takes."""
+    """Combines `extend_schema` and `takes`, so that the description lists the parameters and the body that the view
+    takes."""
     ours = [each for each in parameters if isinstance(each, Parameter)]
     described = [each.describe() if isinstance(each, Parameter) else each for each in parameters]
 
     def declare(method: Method) -> Method:
-        return takes(*ours)(extend_schema(parameters=described, **schema)(method))
+        described_method = extend_schema(parameters=described, **schema)(method)
+        return takes(*ours, has_body=schema.get("request") is not None)(described_method)
 
     return declare
 
 
 class StrictView(_Base):
-    """Reads the parameters before the method begins. All views of /api inherit from it."""
+    """Reads the parameters before the method begins, and refuses a body that it would not read.
+
+    All views of /api inherit from it.
+    """
 
     values: ParameterValues
 
@@ -123,7 +143,9 @@ class StrictView(_Base):
             return
         try:
             self.values = read_parameters(request, declared)
-        except ValidationError:
+            if request.method not in SAFE_METHODS and not getattr(method, "has_body", False):
+                refuse_body(request)
+        except (ValidationError, ParseError, UnsupportedMediaType, CodedBodyError):
             self.check_object_exists()
             raise
 

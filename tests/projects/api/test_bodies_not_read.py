@@ -1,0 +1,102 @@
+"""Requests without a body in the description: what is sent all the same is refused, and not silently left out."""
+
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from rest_framework.test import APIClient
+
+from tests.clients import api_of, make_person
+from tests.problem_document import assert_problem, errors_of
+from tests.projects.api.sending import as_json
+from tests.projects.played_back import played_back
+from tests.security.described import Operation, read_description
+from tests.security.populated_service import PopulatedService
+
+pytestmark = pytest.mark.one_database
+
+
+@pytest.fixture
+def service(db: None, engine: Any) -> PopulatedService:
+    return PopulatedService.make(engine)
+
+
+@pytest.fixture
+def operations(db: None) -> list[Operation]:
+    """Those that change something and have no body."""
+    return [
+        Operation(method=method.upper(), path=path)
+        for path, methods in read_description()["paths"].items()
+        for method, described in methods.items()
+        if method != "get" and "requestBody" not in described
+    ]
+
+
+def send(
+    api: APIClient, service: PopulatedService, operation: Operation, content: Any, kind: str = "application/json"
+) -> Any:
+    """Returns the answer to a request of which nothing remains."""
+    ids = {"/sessions/": service.route_parameters["session_id"], "/keys/": service.key.pk, "": service.project.pk}
+    found = next(each for part, each in ids.items() if part in operation.path)
+    with played_back(service.engine):
+        return api.generic(operation.method, operation.address({"id": found}), content, kind)
+
+
+def test_there_are_such_operations(operations: list[Operation]) -> None:
+    named = {str(operation) for operation in operations}
+    assert {"POST /api/auth/logout", "POST /api/projects/{id}/update", "DELETE /api/projects/{id}"} <= named
+
+
+def test_a_field_is_refused_by_name_and_nothing_is_done(service: PopulatedService, operations: list[Operation]) -> None:
+    """Who sends `{"expires_in_days": 365}` to rotate a key believes that the new one has it."""
+    api = api_of(service.alice)
+    for operation in operations:
+        before = service.state()
+        told = errors_of(send(api, service, operation, as_json({"expires_in_days": 365, "restart": False})))
+        assert {(error["field"], error["code"]) for error in told} == {
+            ("expires_in_days", "unknown"),
+            ("restart", "unknown"),
+        }, operation
+        assert service.state() == before
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "status"),
+    [
+        (b"[]", "application/json", 400),
+        (b"null", "application/json", 400),
+        (b"{", "application/json", 400),
+        (b'{"a": 1, "a": 2}', "application/json", 400),
+        (b"a=b", "application/x-www-form-urlencoded", 415),
+        (b"--x\r\n\r\n--x--", "multipart/form-data; boundary=x", 415),
+        (b"x", "text/plain", 415),
+        (b"x", "", 415),
+    ],
+)
+def test_another_body_is_refused(
+    service: PopulatedService, operations: list[Operation], content: bytes, kind: str, status: int
+) -> None:
+    api = api_of(service.alice)
+    for operation in operations:
+        answer = send(api, service, operation, content, kind)
+        assert_problem(answer, status, "invalid" if status == 400 else "unsupported_media_type")
+
+
+@pytest.mark.parametrize(("content", "kind"), [(b"", "application/json"), (b"{}", "application/json"), (b"", "")])
+def test_no_body_and_an_empty_object_are_the_same(
+    service: PopulatedService, operations: list[Operation], content: bytes, kind: str
+) -> None:
+    for operation in operations:
+        assert send(api_of(service.alice), service, operation, content, kind).status_code < 300, operation
+
+
+def test_what_is_not_there_comes_first(service: PopulatedService, operations: list[Operation]) -> None:
+    """The answers of others do not depend on the id being somebody's."""
+    api, bob = api_of(service.alice), api_of(make_person("bob"))
+    for operation in operations:
+        if "/projects/" not in operation.path:
+            continue
+        for client, found in ((api, UUID(int=7)), (api, uuid4()), (bob, service.project.pk)):
+            path = operation.path.replace("{id}", str(found))
+            answer: Any = client.generic(operation.method, path, as_json({"a": 1}), "application/json")
+            assert_problem(answer, 404, "not_found")
