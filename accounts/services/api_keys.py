@@ -26,21 +26,21 @@ def issue_api_key(
     name: str,
     scope: Scope,
     lifetime_days: int | None,
-    key_id: uuid.UUID | None = None,
+    form_id: uuid.UUID | None = None,
 ) -> tuple[ApiKey, str]:
     """Returns the row and the key, which is not stored. Raises KeyLimitReachedError. Raises InvalidTokenError if
     `session`, or all sessions of the user, have ended since `user` was read, because keys outlive sessions.
 
-    A caller that chooses `key_id` cannot create two keys by repeating the call: the second call raises KeyExistsError.
+    With a `form_id`, the same user cannot create two keys by repeating the call: the second call raises KeyExistsError.
     """
-    key = make_key()
+    key, key_id = make_key(), _make_id(user, form_id)
     now = clock.now()
     with transaction.atomic():
         _check_key_limit(user, session)
-        if key_id is not None and ApiKey.objects.filter(pk=key_id).exists():
+        if form_id is not None and ApiKey.objects.filter(pk=key_id).exists():
             raise KeyExistsError
         row = ApiKey.objects.create(
-            id=key_id or uuid.uuid4(),
+            id=key_id,
             user=user,
             name=name,
             scope=scope,
@@ -56,11 +56,11 @@ def issue_api_key(
 
 @sensitive_variables("key")
 def rotate_api_key(
-    *, user: User, session: SignedInBy, key_id: uuid.UUID, new_id: uuid.UUID | None = None
+    *, user: User, session: SignedInBy, key_id: uuid.UUID, form_id: uuid.UUID | None = None
 ) -> tuple[ApiKey, str]:
     """Returns a new key of the same name, scope and lifetime, and its row. The old key works for at most another day.
 
-    A caller that chooses `new_id` cannot create two keys by repeating the call, as with `issue_api_key`.
+    With a `form_id`, repeating the call does not create two keys, as with `issue_api_key`.
 
     Raises UnknownKeyError and the errors of `issue_api_key`. KeyLimitReachedError is possible because during that day
     both keys are live and count.
@@ -72,7 +72,7 @@ def rotate_api_key(
         row, key = issue_api_key(
             user=user,
             session=session,
-            key_id=new_id,
+            form_id=form_id,
             name=old.name,
             scope=Scope(old.scope),
             lifetime_days=old.lifetime_days,
@@ -103,6 +103,14 @@ def _check_key_limit(user: User, session: SignedInBy) -> None:
     lock_if_still_signed_in(user, session)
     if user.api_keys.live().lasting().count() >= LIMIT:
         raise KeyLimitReachedError(LIMIT)
+
+
+def _make_id(user: User, form_id: uuid.UUID | None) -> uuid.UUID:
+    """Returns the id of the key that this form of the user makes, or a random one.
+
+    The visitor chooses the form's id. If it were the key's, an answer would tell whether another user has such a key.
+    """
+    return uuid.uuid4() if form_id is None else uuid.uuid5(user.pk, str(form_id))
 
 
 def _earliest(expires_at: datetime | None, latest: datetime) -> datetime:

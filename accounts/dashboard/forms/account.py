@@ -137,13 +137,13 @@ class ChangePasswordForm(forms.Form):
 
 
 class RotateKeyForm(forms.Form):
-    """`id` becomes the id of the new key, as in `NewKeyForm`."""
+    """`id` identifies the form, as in `NewKeyForm`."""
 
     id = forms.UUIDField(widget=forms.HiddenInput, initial=uuid.uuid4)
 
 
 class NewKeyForm(forms.Form):
-    """`id` is chosen when the form is shown, so that a form that is sent twice creates one key."""
+    """`id` identifies the form, and is chosen when it is shown, so that a form that is sent twice creates one key."""
 
     id = forms.UUIDField(widget=forms.HiddenInput, initial=uuid.uuid4)
     name = forms.CharField(

@@ -27,7 +27,7 @@ def make_key(request: SignedInRequest) -> HttpResponse:
         row, key = issue_api_key(
             user=request.user,
             session=request.session,
-            key_id=form.cleaned_data["id"],
+            form_id=form.cleaned_data["id"],
             name=form.cleaned_data["name"],
             scope=Scope(form.cleaned_data["scope"]),
             lifetime_days=form.cleaned_data["lifetime"],
@@ -69,7 +69,7 @@ def rotate_key(request: SignedInRequest, key_id: UUID) -> HttpResponse:
         return render(request, "accounts/rotate_key.html", page, status=400 if form.is_bound else 200)
     try:
         row, key = rotate_api_key(
-            user=request.user, session=request.session, key_id=old.pk, new_id=form.cleaned_data["id"]
+            user=request.user, session=request.session, key_id=old.pk, form_id=form.cleaned_data["id"]
         )
     except UnknownKeyError as error:  # revoked since the query above
         raise Http404(str(error)) from None
