@@ -7,6 +7,7 @@ from django import forms
 from projects.errors import InvalidFieldError, NoPlaceError
 from projects.models import AlertChannel
 from projects.rules.alerts import DEFAULT_MAIL_KINDS, STAFF_KINDS, AlertKind, Way
+from projects.services.alerts.chat import check_chat
 
 
 class KindsForm(forms.Form):
@@ -64,6 +65,16 @@ class BotForm(KindsForm):
         else:
             self.fields["token"].required = False
             self.fields["token"].label = "Another bot token"
+
+    def clean_chat(self) -> str:
+        """Refuses a wrong number before another bot is stored, which has no chat yet."""
+        chat: str = self.cleaned_data["chat"]
+        try:
+            if chat:
+                check_chat(chat)
+        except InvalidFieldError as error:
+            raise forms.ValidationError(str(error), code=error.code) from None
+        return chat
 
 
 FORMS: dict[Way, type[KindsForm]] = {Way.MAIL: KindsForm, Way.WEBHOOK: WebhookForm, Way.TELEGRAM: BotForm}

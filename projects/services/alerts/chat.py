@@ -82,12 +82,17 @@ def _read_updates(channel: AlertChannel) -> list[Any]:
     raise InvalidFieldError(f"Telegram did not say what was sent to the bot. {why}", field="chat", code="unread")
 
 
-def set_chat(channel: AlertChannel, chat: str) -> None:
-    """Stores the chat. Raises `InvalidFieldError` if this is not a chat's number."""
+def check_chat(chat: str) -> None:
+    """Raises `InvalidFieldError` if this is not a chat's number."""
     if not CHAT_FORMAT.fullmatch(chat):
         raise InvalidFieldError(
             "The number of a chat has digits only, and a minus for a group.", field="chat", code="invalid"
         )
+
+
+def set_chat(channel: AlertChannel, chat: str) -> None:
+    """Stores the chat. Raises `InvalidFieldError` if this is not a chat's number."""
+    check_chat(chat)
     AlertChannel.objects.filter(pk=channel.pk, secret_ciphertext=channel.secret_ciphertext).update(target=chat)
 
 

@@ -18,6 +18,7 @@ from tests.fakes.telegram import FakeTelegram
 from tests.projects.alerts.conftest import Receiver
 
 KINDS = ["crash", "recovery"]
+ANOTHER = "4242:AAanother-bot-of-the-user"
 
 
 @pytest.fixture
@@ -82,6 +83,22 @@ def test_a_bot_s_chat_comes_from_the_link_or_the_form(page: Client, telegram: Fa
     assert channel.target == "-1001"
     page.post("/settings/alerts/telegram", {"do": "test"})
     assert AlertDelivery.objects.filter(state=DeliveryState.REFUSED).count() == 1
+
+
+@pytest.mark.parametrize("chat", ["abc", "1" * 19, "1.5", "--1", "\u0663", "@channel"])
+def test_a_wrong_chat_leaves_the_bot_and_its_chat_as_they_were(page: Client, telegram: FakeTelegram, chat: str) -> None:
+    """Before, the new bot was stored, without a chat: no alert arrived any more."""
+    telegram.add_bot(ANOTHER)
+    page.post("/settings/alerts/telegram", {"do": "save", "telegram-token": TOKEN, "telegram-kinds": KINDS})
+    page.post("/settings/alerts/telegram", {"do": "save", "telegram-chat": "77", "telegram-kinds": KINDS})
+    before = AlertChannel.objects.values().get()
+    form = {"do": "save", "telegram-token": ANOTHER, "telegram-chat": chat, "telegram-kinds": ["crash"]}
+    answer = page.post("/settings/alerts/telegram", form)
+    assert answer.status_code == 400
+    assert "digits only" in answer.content.decode()
+    assert AlertChannel.objects.values().get() == before
+    assert page.post("/settings/alerts/telegram", form | {"telegram-chat": "-5"}).status_code == 302
+    assert AlertChannel.objects.get().target == "-5"
 
 
 def test_the_bot_of_an_agent_and_a_wrong_one_are_refused(
