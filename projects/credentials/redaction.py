@@ -35,6 +35,8 @@ _CHARACTER_CODES = re.compile(r"\d{2,3}(?:[^0-9A-Za-z]{1,3}\d{2,3}){7,}")
 _ESCAPED = re.compile(
     r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|[ux]\{([0-9a-fA-F]{1,8})\}|([0-7]{3})|[abefnrtv])"
 )
+_CHARACTER_NUMBER = re.compile(r"&#(?=[0-9])0*+([0-9]{0,8})[0-9]*+")
+"""A character's number in HTML. It is shortened, because Python refuses to read thousands of digits."""
 _JSON_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([^bfnrt])|[bfnrt])")
 _NESTED = 3
 """How often encodings may be nested, such as %2541."""
@@ -144,7 +146,7 @@ def _views(text: str) -> Iterator[str]:
 def _decode(text: str) -> str:
     """Decodes escapes of URLs, HTML and programming languages, and lists of character codes."""
     for _ in range(_NESTED):
-        decoded = _ESCAPED.sub(_unescape, html.unescape(unquote(text)))
+        decoded = _ESCAPED.sub(_unescape, html.unescape(_CHARACTER_NUMBER.sub(r"&#0\1", unquote(text))))
         if decoded == text:
             break
         text = decoded

@@ -5,6 +5,7 @@ import gzip
 import http.client
 import json
 import lzma
+import time
 import zlib
 from collections.abc import Callable
 
@@ -136,3 +137,36 @@ def test_files_and_sounds_may_have_any_bytes(alice: Agent, provider: StreamingPr
     for kind in ("audio/mpeg", "application/octet-stream", "application/gzip"):
         provider.answer_with = FakeAnswer(200, gzip.compress(bytes(9)), {"Content-Type": kind})
         assert alice.chat(path="audio/speech", input="a", voice="a").body == provider.answer_with.body
+
+
+PIECES = (
+    "\\",
+    "\\\\u004",
+    "\\u0041",
+    "\\\0",
+    "\0",
+    "u00",
+    "a",
+    "1:",
+    "sk-",
+    "eyJ",
+    "eyJa.b",
+    "://a:",
+    "bearer ",
+    "@",
+    "\u00e9",
+)
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("after", ["", *PIECES])
+@pytest.mark.parametrize("piece", PIECES)
+def test_the_time_to_redact_an_error_is_proportional_to_its_length(piece: str, after: str) -> None:
+    """Upstreams choose the text: 64 KiB of backslashes once took a hundred seconds, in which no agent was served."""
+
+    def seconds_for(size: int) -> float:
+        body, began = ((piece + after) * size)[:size].encode(), time.process_time()
+        redact(body, ("sk-CANARY/key-CANARY",))
+        return time.process_time() - began
+
+    assert min(seconds_for(16_000) for _ in range(3)) < 80 * max(min(seconds_for(1_000) for _ in range(3)), 0.0002)

@@ -1,4 +1,4 @@
-"""Many short credentials, such as those of ten servers, are found in every form, as a few are."""
+"""Many short credentials, such as those of ten servers, are found in every form. Numbers of any length harm nothing."""
 
 import base64
 from collections.abc import Callable
@@ -41,3 +41,16 @@ def test_a_line_is_searched_once_no_matter_how_many_credentials_there_are() -> N
 
     assert not redactor._is_in(View("alineofalogwithnothinginitthatislong"))
     assert not searched
+
+
+@pytest.mark.parametrize("digits", ["9" * 8000, "0" * 8000 + "65", "0" * 8000, "65" * 4000], ids=lambda text: text[:1])
+@pytest.mark.parametrize("line", ["&#{}", "&#{};", "%26%23{};", "&amp;#{};", "&amp;amp;#{};", "\\x26#{};", "&#x{};"])
+def test_a_number_of_thousands_of_digits_is_no_character(line: str, digits: str) -> None:
+    """Python refuses to read it, and the log of an agent that printed one could not be shown."""
+    printed = line.format(digits)
+    assert Redactor(SECRETS[:1]).redact(printed) == printed
+
+
+@pytest.mark.parametrize("number", ["&#{};", "&#0{};", f"&#{'0' * 8000}{{}};", "&#x{:x};", "&amp;#00{};"])
+def test_a_credential_in_characters_numbers_is_found(number: str) -> None:
+    assert Redactor(SECRETS[:1]).redact("".join(number.format(ord(each)) for each in SECRETS[0])) == DISGUISED

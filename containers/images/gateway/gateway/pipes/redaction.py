@@ -7,8 +7,9 @@ from collections.abc import Collection
 from agent_contract import redact_credentials
 from gateway.pipes.leak_detector import forms_of
 
-_ESCAPED = re.compile(r"(\\+)u00([2-7][0-9A-Fa-f])")
-"""A character that JSON need not escape, also inside JSON that is itself quoted."""
+_ESCAPED = re.compile(r"(?<!\\)(\\++)u00([2-7][0-9A-Fa-f])")
+"""A character that JSON need not escape, also inside JSON that is itself quoted. Upstreams choose the text, so a row of
+backslashes is searched only once, from its beginning."""
 
 
 def redact(body: bytes, secrets: Collection[str]) -> str:
