@@ -7,7 +7,7 @@ from enum import Enum, auto
 import aiohttp
 
 from gateway.pipes.piece_filter import Meter, PayFor, TimedMeter
-from gateway.pipes.upstream_connection import Answer
+from gateway.pipes.upstream_connection import cpu_time_of
 
 SILENCE = 0.2
 """Seconds to wait for the next piece of an answer whose reader is gone."""
@@ -54,7 +54,7 @@ async def _drain(answer: aiohttp.ClientResponse, meter: Meter, pay: PayFor) -> D
                 meter.finish()
                 return Drained.COMPLETE
             timed_meter.feed(piece)
-            pay(len(piece), timed_meter.take() + (answer.cpu_time.take() if isinstance(answer, Answer) else 0.0))
+            pay(len(piece), timed_meter.take() + cpu_time_of(answer).take())
             await asyncio.sleep(0)  # otherwise nothing suspends while there is data to decompress
         return Drained.ENDLESS
     return Drained.INCOMPLETE

@@ -1,6 +1,7 @@
 """Passes an answer on to the agent, piece by piece, as fast as the agent takes it."""
 
 import asyncio
+import time
 from codecs import getincrementaldecoder
 from collections.abc import Collection, Mapping
 from contextlib import suppress
@@ -13,6 +14,7 @@ from gateway.pipes.leak_detector import LeakDetector, forms_of
 from gateway.pipes.piece_filter import BEGUN, BrokenError, ExceededError, LengthLimit, Meter, PayFor, PieceFilter
 from gateway.pipes.redaction import redact
 from gateway.pipes.relay import Relay
+from gateway.pipes.upstream_connection import cpu_time_of
 from gateway.rules.allowlist import answer_headers
 from gateway.rules.refusals import RefusedError, Why
 
@@ -44,7 +46,9 @@ async def pass_on(
     the end, the meter has read all pieces that were passed on. Raises RefusedError before anything was sent, and
     BrokenError after that.
     """
+    began = time.thread_time()
     response = _begin(request, answer, secrets, hide_usage=hide_usage)
+    cpu_time_of(answer).add(time.thread_time() - began)
     response.headers.update(headers)
     piece_filter = PieceFilter(LeakDetector(*secrets), meter, pay, length_limit)
     request[BEGUN] = True
@@ -120,10 +124,12 @@ async def pass_redacted(
     body = b""
     with suppress(aiohttp.ClientError, TimeoutError, OSError):
         body = await _read_error(answer) if is_readable(answer) else b""
+    began = time.thread_time()
     text = redact(body, secrets).encode()
     response = web.Response(status=answer.status, body=text)
     response.headers.extend(answer_headers(answer.headers.items(), forms_of(secrets)))
     response.headers.update(headers)
+    cpu_time_of(answer).add(time.thread_time() - began)
     return text, response
 
 

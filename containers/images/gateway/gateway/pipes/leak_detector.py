@@ -12,7 +12,7 @@ class LeakDetector:
     """Looks for credentials in the pieces of an answer, even if a credential is split between pieces."""
 
     def __init__(self, *secrets: str) -> None:
-        self._first, *self._others = (form.encode() for form in _without_containers(forms_of(secrets)))
+        self._first, *self._others = (form.encode() for form in forms_of(secrets))
         self.seconds_per_byte = SECONDS_PER_FORM * len(self._others)
         """Processor time to look for all forms but one, which passing on a byte includes."""
         self._overlap = max(map(len, (self._first, *self._others))) - 1
@@ -32,14 +32,13 @@ class LeakDetector:
 
 
 def forms_of(secrets: Iterable[str]) -> list[str]:
-    """Returns the distinct ways to write these credentials: as they are, in JSON and in a URL. Most have one."""
+    """Returns the distinct ways to write these credentials: as they are, in JSON and in a URL. Most have one.
+
+    Leaves out those that contain another one. Where one of these is, so is what it contains.
+    """
     forms = []
     for secret in secrets:
         in_json = json.dumps(secret)[1:-1]
         forms += [secret, in_json, in_json.replace("/", "\\/"), quote(secret, safe="")]
-    return list(dict.fromkeys(forms))
-
-
-def _without_containers(forms: list[str]) -> list[str]:
-    """Returns the forms that contain no other one. Where one of the rest is, so is what it contains."""
-    return [form for form in forms if not any(other in form for other in forms if other != form)]
+    distinct = list(dict.fromkeys(forms))
+    return [form for form in distinct if not any(other in form for other in distinct if other != form)]

@@ -6,7 +6,7 @@ import aiohttp
 from aiohttp import web
 
 from gateway.pipes.piece_filter import PieceFilter
-from gateway.pipes.upstream_connection import Answer, CpuTime, UpstreamConnection
+from gateway.pipes.upstream_connection import UpstreamConnection, cpu_time_of
 
 
 class Relay:
@@ -21,7 +21,7 @@ class Relay:
     ) -> None:
         connection = answer.connection
         self._incoming = connection.protocol if connection else None
-        self._cpu_time = answer.cpu_time if isinstance(answer, Answer) else CpuTime()
+        self._cpu_time = cpu_time_of(answer)
         self._may_pass = response.chunked and "Content-Encoding" not in answer.headers  # otherwise it must be unpacked
         self._content = answer.content
         self._agent = request.protocol

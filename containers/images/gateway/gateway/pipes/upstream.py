@@ -2,7 +2,7 @@
 send a request twice."""
 
 import socket
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, cast
 
@@ -11,7 +11,7 @@ from aiohttp.abc import AbstractResolver
 from yarl import URL
 
 from gateway.pipes.decompression import StrictZlib
-from gateway.pipes.upstream_connection import Answer, Connector
+from gateway.pipes.upstream_connection import Answer, Connector, cpu_time_of
 from gateway.rules.refusals import RefusedError, Why
 
 CONNECT_WITHIN = 10.0
@@ -71,8 +71,10 @@ async def ask(
     headers: Mapping[str, str],
     body: bytes | AsyncIterator[bytes] | None = None,
     silent_for: float = SILENT_FOR,
+    charge: Callable[[float], None] = lambda _seconds: None,
 ) -> AsyncIterator[aiohttp.ClientResponse]:
-    """Sends a request. Yields the answer once its head has arrived.
+    """Sends a request. Yields the answer once its head has arrived. In the end, `charge` gets the seconds of processor
+    time that the answer took and that nobody has paid for.
 
     Raises NotConnectedError if the upstream cannot have read the request, and RefusedError for any other failure.
     Neither quotes the library's error, which could contain the URL and so the credential.
@@ -96,6 +98,7 @@ async def ask(
         yield answer
     finally:
         answer.close() if not answer.content.at_eof() else answer.release()
+        charge(cpu_time_of(answer).take())
 
 
 class NotConnectedError(RefusedError):

@@ -147,3 +147,7 @@ class Connector(aiohttp.TCPConnector):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self._factory = cast("partial[ResponseHandler]", partial(UpstreamConnection, self._loop))
+
+
+def cpu_time_of(answer: aiohttp.ClientResponse) -> CpuTime:
+    return answer.cpu_time if isinstance(answer, Answer) else CpuTime()

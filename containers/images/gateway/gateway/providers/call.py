@@ -3,10 +3,11 @@ and counts the usage."""
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 
 import aiohttp
-from aiohttp import web
+from aiohttp import ClientResponse, web
 
 from gateway.budgets.ledger import Ledger
 from gateway.meters.document_meter import BlindMeter
@@ -137,7 +138,7 @@ class ProviderCalls:
     ) -> web.StreamResponse:
         cost.mark_sent()
         headers = removal_header(parsed.removed)
-        async with ask(self._client, "POST", request.url, headers=headers_of(request), body=parsed.body) as answer:
+        async with self._send(request, parsed.body) as answer:
             parsed.clear()
             lease.end()
             if answer.status >= 300:
@@ -161,6 +162,10 @@ class ProviderCalls:
             watch.mark_complete()
             return response
 
+    def _send(self, request: ProviderRequest, body: bytes | None) -> AbstractAsyncContextManager[ClientResponse]:
+        charge, method = partial(self._rates.spent, request.entry), request.http.method
+        return ask(self._client, method, request.url, headers=headers_of(request), body=body, charge=charge)
+
     def _watch(
         self, request: ProviderRequest, parsed: ParsedCall, cost: CallCost, meter: Meter, status: int
     ) -> AnswerWatch:
@@ -180,8 +185,7 @@ class ProviderCalls:
     async def _pass_free_call(self, request: ProviderRequest, parsed: ParsedCall | None) -> web.StreamResponse:
         """Passes on a call that costs nothing. `None` stands for a call without a body."""
         headers = removal_header(parsed.removed if parsed else ())
-        body, method = parsed.body if parsed else None, request.http.method
-        async with ask(self._client, method, request.url, headers=headers_of(request), body=body) as answer:
+        async with self._send(request, parsed.body if parsed else None) as answer:
             if answer.status >= 300 or request.describes_key:
                 return await self._pass_redacted(request, answer, headers)
             self._sightings.note(request.entry, request.read_proof(answer.status))
@@ -191,7 +195,7 @@ class ProviderCalls:
             )
 
     async def _pass_redacted(
-        self, request: ProviderRequest, answer: aiohttp.ClientResponse, headers: Mapping[str, str]
+        self, request: ProviderRequest, answer: ClientResponse, headers: Mapping[str, str]
     ) -> web.Response:
         """Passes on an error, or facts about the key."""
         body, response = await pass_redacted(answer, secrets=(request.provider.key,), headers=headers)

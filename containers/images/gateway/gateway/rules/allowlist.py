@@ -40,12 +40,13 @@ def answer_headers(headers: Iterable[tuple[str, str]], secrets: Collection[str])
     `secrets` has all ways to write it. The case of letters does not matter, because names of headers lose it.
     """
     plain = [secret.lower() for secret in secrets]
-    return [
+    known = [
         (name, value)
         for name, value in headers
-        if (name.lower() in ANSWER_HEADERS or name.lower().startswith(ANSWER_PREFIXES))
-        and not any(secret in f"{name}: {value}".lower() for secret in plain)
+        if name.lower() in ANSWER_HEADERS or name.lower().startswith(ANSWER_PREFIXES)
     ]
+    lines = [f"{name}: {value}".lower() for name, value in known]
+    return [each for each, line in zip(known, lines, strict=True) if not any(secret in line for secret in plain)]
 
 
 def provider_query(query: str) -> str:

@@ -80,6 +80,10 @@ class Rates:
         """Counts the processor time for passing this many bytes on."""
         self._reading.take(entry.project, size * SECONDS_TO_PASS_A_BYTE)
 
+    def spent(self, entry: Entry, seconds: float) -> None:
+        """Counts seconds of processor time that an answer took and that were not paid with its pieces."""
+        self._reading.take(entry.project, seconds)
+
     def pay(self, entry: Entry, size: int, spent: float = 0.0) -> float:
         """Counts the processor time for passing on a piece of an answer, plus the seconds `spent` on reading it.
 

@@ -75,7 +75,10 @@ class ServerCalls:
     ) -> web.StreamResponse:
         url = server.base + (f"?{query}" if query else "")
         headers = {**passed_headers(request.headers.items(), _HEADERS), server.header: server.value}
-        async with ask(self._client, request.method, url, headers=headers, body=body, silent_for=SILENT_FOR) as answer:
+        charge = partial(self._rates.spent, entry)
+        async with ask(
+            self._client, request.method, url, headers=headers, body=body, silent_for=SILENT_FOR, charge=charge
+        ) as answer:
             if answer.status >= 300:
                 return (await pass_redacted(answer, secrets=server.secrets))[1]
             return await pass_on(

@@ -98,7 +98,13 @@ class TelegramCalls:
         if not isinstance(body, bytes | None) and http.content_length is not None:
             headers["content-length"] = str(http.content_length)
         async with ask(
-            self._client, http.method, request.url, headers=headers, body=body, silent_for=SILENT_FOR
+            self._client,
+            http.method,
+            request.url,
+            headers=headers,
+            body=body,
+            silent_for=SILENT_FOR,
+            charge=partial(self._rates.spent, entry),
         ) as answer:
             if answered is not None:
                 answered.set()
