@@ -46,9 +46,7 @@ async def pass_on(
     the end, the meter has read all pieces that were passed on. Raises RefusedError before anything was sent, and
     BrokenError after that.
     """
-    began = time.thread_time()
     response = _begin(request, answer, secrets, hide_usage=hide_usage)
-    cpu_time_of(answer).add(time.thread_time() - began)
     response.headers.update(headers)
     piece_filter = PieceFilter(LeakDetector(*secrets), meter, pay, length_limit)
     request[BEGUN] = True
@@ -97,6 +95,7 @@ async def _send_last(response: web.StreamResponse, last: bytes) -> None:
 def _begin(
     request: web.BaseRequest, answer: aiohttp.ClientResponse, secrets: Collection[str], *, hide_usage: bool
 ) -> web.StreamResponse:
+    began = time.thread_time()
     _refuse_unusable(answer)
     coding = coding_of(answer)
     if not is_readable(answer):
@@ -110,6 +109,7 @@ def _begin(
         response.enable_chunked_encoding()
     else:
         response.force_close()  # the answer ends with the connection
+    cpu_time_of(answer).add(time.thread_time() - began)
     return response
 
 

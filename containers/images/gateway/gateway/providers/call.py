@@ -145,7 +145,7 @@ class ProviderCalls:
                 cost.mark_free()
                 return await self._pass_redacted(request, answer, headers)
             meter, pay = choose_meter(parsed, answer.headers), partial(self._rates.pay, request.entry)
-            watch = self._watch(request, parsed, cost, meter, answer.status)
+            watch = AnswerWatch(self._watch(request, parsed, cost, meter), request, answer.status, self._sightings)
             try:
                 response = await pass_on(
                     request.http, answer, secrets=(request.provider.key,), meter=meter, pay=pay, headers=headers,
@@ -166,12 +166,8 @@ class ProviderCalls:
         charge, method = partial(self._rates.spent, request.entry), request.http.method
         return ask(self._client, method, request.url, headers=headers_of(request), body=body, charge=charge)
 
-    def _watch(
-        self, request: ProviderRequest, parsed: ParsedCall, cost: CallCost, meter: Meter, status: int
-    ) -> AnswerWatch:
-        sightings, kind = self._sightings, request.provider.kind
-        length = LengthWatch(meter, self._ledger, sightings, request.entry, kind, parsed, cost)
-        return AnswerWatch(length, request, status, sightings)
+    def _watch(self, request: ProviderRequest, parsed: ParsedCall, cost: CallCost, meter: Meter) -> LengthWatch:
+        return LengthWatch(meter, self._ledger, self._sightings, request.entry, request.provider.kind, parsed, cost)
 
     async def _read(self, request: ProviderRequest, most: int) -> bytes:
         try:
