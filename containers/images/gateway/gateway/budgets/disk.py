@@ -6,7 +6,6 @@ they work while writes fail.
 
 import asyncio
 import logging
-import sqlite3
 import threading
 import time
 from collections.abc import Callable
@@ -98,7 +97,7 @@ class Disk:
         self._thread.join()
 
     def _serve(self) -> None:
-        with suppress(sqlite3.Error, OSError):  # the first work reports it
+        with suppress(Exception):  # the first work reports it
             _ = self.usage_file.connection
         is_last, retry_at, self._busy_since = False, 0.0, None
         while not is_last:

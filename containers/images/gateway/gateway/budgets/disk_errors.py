@@ -10,6 +10,8 @@ _SQL_MISTAKE = 1
 _CORRUPT, _NO_DATABASE = 11, 26
 _LOST_TABLE = "no such table"
 """The message for a file that someone has emptied: to SQLite, an empty file is a database without tables."""
+_NO_TEXT = "Could not decode to UTF-8"
+"""How the message begins for a column whose text is none. Also the names in the schema may be none."""
 _WORDS = {
     5: "its usage file is locked by another program",
     6: "its usage file is locked by another program",
@@ -41,7 +43,7 @@ class ReplacedError(OSError):
 def is_damage(error: BaseException) -> bool:
     """Whether the file itself is damaged or gone, so that trying again is of no use."""
     code = _code_of(error)
-    if isinstance(error, ReplacedError):
+    if isinstance(error, ReplacedError | UnicodeDecodeError) or str(error).startswith(_NO_TEXT):
         return True
     return code in (_CORRUPT, _NO_DATABASE) or (code == _SQL_MISTAKE and str(error).startswith(_LOST_TABLE))
 

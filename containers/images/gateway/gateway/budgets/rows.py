@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from gateway.budgets.changes import COLUMNS, Cell, Counts, Reservation, add, add_to
+from gateway.budgets.lost import count_lost
 from gateway.budgets.mirror import Mirror
 from gateway.budgets.openings import is_from_later, note_opening, read_cells
+from gateway.budgets.torn_file import TornFile
 from gateway.budgets.usage_file import read_meta
 
 MOST_ROWS = 1000
@@ -44,16 +46,19 @@ class Recover:
 
     is_loss: Callable[[], bool]
     """Whether a file without an id replaces one that was lost."""
+    torn: TornFile
     _unread: dict[Cell, Counts] = field(default_factory=dict)
     _seq: int = 0
 
     def __call__(self, connection: sqlite3.Connection) -> Recovered:
+        lost: dict[Cell, Counts] = {}
         if read_meta(connection, "store"):
             note_opening(connection)
         else:
             new = [("store", uuid.uuid4().hex), ("seq", "0"), *([("doubt", "1")] if self.is_loss() else [])]
             connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", new)
-        lost = _find_lost(connection)
+            lost = self.torn.read()
+        add_to(lost, _find_lost(connection))
         connection.execute("DELETE FROM reservations")
         connection.execute("DELETE FROM advances")
         self._seq = max((add(connection, cell, counts) for cell, counts in lost.items()), default=0)
@@ -63,23 +68,16 @@ class Recover:
         return Recovered(read_meta(connection, "store"), bool(read_meta(connection, "doubt")), models, spent)
 
     def reflect(self, mirror: Mirror, _: object) -> None:
+        self.torn.forget()
         mirror.forget_usage()  # it is not the first try
         mirror.add(self._unread, self._seq)
 
 
 def _find_lost(connection: sqlite3.Connection) -> dict[Cell, Counts]:
     """Returns what the ended process had reserved."""
-    cells: dict[Cell, Counts] = {}
-    for row in connection.execute("SELECT * FROM reservations").fetchall():
-        left = Reservation(*row)
-        counts = Counts(requests=1, estimated=1, input=left.input, output=left.output, money=left.money)
-        add_to(cells, {Cell(left.project, left.hour, left.model): counts})
-    for project, hour, tokens, money in connection.execute("SELECT * FROM advances").fetchall():
-        if tokens > 0 or money > 0:
-            # Calls that drew on the advance may not have been written.
-            counts = Counts(estimated=1, output=max(0, tokens), money=max(0, money))
-            add_to(cells, {Cell(project, hour, ""): counts})
-    return cells
+    reservations = connection.execute("SELECT * FROM reservations").fetchall()
+    advances = connection.execute("SELECT * FROM advances").fetchall()
+    return count_lost((Reservation(*row) for row in reservations), advances)
 
 
 @dataclass(frozen=True, slots=True)

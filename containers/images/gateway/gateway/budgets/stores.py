@@ -175,7 +175,7 @@ class Stores:
     async def _open(self) -> None:
         """Raises DiskError."""
         hour = hour_of(self._now())
-        found: rows.Recovered = await self._disk.run(rows.Recover(self._is_loss))
+        found: rows.Recovered = await self._disk.run(rows.Recover(self._is_loss, self._disk.usage_file.torn))
         await self._sizes.read(self._disk)
         await self._refusals.read_late()
         self._totals.stores[:] = [found.store]

@@ -8,8 +8,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from gateway.budgets.disk_errors import ReplacedError
+from gateway.budgets.content_check import has_nonsense
+from gateway.budgets.disk_errors import ReplacedError, is_damage, is_of_disk
 from gateway.budgets.tasks import Work
+from gateway.budgets.torn_file import ENDINGS, TornFile
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -38,8 +40,6 @@ CREATE TABLE IF NOT EXISTS refusals (
 CREATE INDEX IF NOT EXISTS usage_by_seq ON usage (seq);
 """
 
-ENDINGS = ("-shm", "-wal", "")
-"""Of the names of the files that SQLite has open, in the order in which they are set aside."""
 LOCKED_FOR = 1.0
 """Seconds to wait for another program that has locked the file, such as a shell of an operator."""
 
@@ -52,7 +52,7 @@ class UsageFile:
     def __init__(self, file: Path) -> None:
         """Creates the folder if necessary. Raises OSError."""
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self.file, self.folder = file, file.parent
+        self.file, self.folder, self.torn = file, file.parent, TornFile(file)
         self.was_damaged = False
         """Whether this process has set a damaged file aside."""
         self._connection: sqlite3.Connection | None = None
@@ -68,10 +68,8 @@ class UsageFile:
         if self._connection is None:
             try:
                 self._connection = open_checked(self.file, is_checked=self._is_checked)
-            except sqlite3.OperationalError:
-                raise
-            except sqlite3.DatabaseError as error:
-                if self._is_checked:
+            except (sqlite3.Error, UnicodeDecodeError) as error:
+                if self._is_checked or (is_of_disk(error) and not is_damage(error)):
                     raise
                 self.set_aside(error)
                 self._connection = open_checked(self.file, is_checked=True)
@@ -116,6 +114,8 @@ class UsageFile:
         except BaseException:
             _roll_back(connection)
             raise
+        if store:
+            self.torn.forget()
         return answers, store
 
     def read(self, work: Work) -> Any:
@@ -141,11 +141,7 @@ class UsageFile:
         logger.error("The usage file %s: %s", what, type(error).__name__)
         self.close()
         self.was_damaged = True
-        for ending in ENDINGS:
-            with suppress(FileNotFoundError):
-                self.file.with_name(f"{self.file.name}{ending}").replace(
-                    self.file.with_name(f"{self.file.name}.torn{ending}")
-                )
+        self.torn.put()
 
 
 def read_meta(connection: sqlite3.Connection, name: str) -> str:
@@ -160,18 +156,26 @@ def probe(connection: sqlite3.Connection) -> None:
 
 
 def open_checked(file: Path, *, is_checked: bool) -> sqlite3.Connection:
-    """Raises sqlite3.Error. `is_checked` says that this process has read the whole file before."""
+    """`is_checked` says that this process has read the whole file before. Raises sqlite3.Error, and UnicodeDecodeError
+    if names in it are damaged.
+    """
     connection = sqlite3.connect(file, timeout=LOCKED_FOR, isolation_level=None)
     try:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")  # a commit survives a power failure
         connection.executescript(SCHEMA)
-        if not is_checked and connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
-            raise sqlite3.DatabaseError("quick_check")
-    except sqlite3.Error:
+        if not is_checked:
+            _check(connection)
+    except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _check(connection: sqlite3.Connection) -> None:
+    """Reads the whole file. Raises sqlite3.Error."""
+    if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",) or has_nonsense(connection):
+        raise sqlite3.DatabaseError("quick_check")
 
 
 def _roll_back(connection: sqlite3.Connection) -> None:
