@@ -92,12 +92,15 @@ def failure_code(error: ForeseenError) -> str:
 
 
 @contextmanager
-def released_if_broken(project: Project, claim: Claim) -> Iterator[None]:
-    """Ends the operation if the block raises an unforeseen error, so that it no longer holds the project."""
+def released_if_broken(project: Project, claim: Claim, *, events: Iterable[Event] = ()) -> Iterator[None]:
+    """Ends the operation if the block raises an unforeseen error, so that it no longer holds the project.
+
+    Writes `events` with it.
+    """
     try:
         yield
     except Exception:
-        project.record(claim)
+        project.record(claim, events=events)
         raise
 
 

@@ -16,7 +16,14 @@ from projects.rules.status.remedies import Remedy
 from projects.services.bulkheads import COMMANDS
 from projects.services.commands.container_prefetch import ContainerPrefetch
 from projects.services.gateway.synchronization import GatewayNotification
-from projects.services.operations import ANSWER_WITHIN, Outcome, command_deadline, operation_in_progress, time_allowed
+from projects.services.operations import (
+    ANSWER_WITHIN,
+    Outcome,
+    command_deadline,
+    operation_in_progress,
+    released_if_broken,
+    time_allowed,
+)
 
 NOBODY_KNOWS = (
     "Nobody knows on which machines what the agent remembered was, because its service went without a note. It may "
@@ -48,7 +55,8 @@ def delete_project(*, project: Project, actor: Actor, by_staff: bool = False) ->
             claim = claim_deletion(project, unless_suspended=not by_staff, **NO_TROUBLE)
             if claim is None:
                 return _record_refusal(project, actor)
-            outcome = remove_container(project, looking.if_undisturbed())
+            with released_if_broken(project, claim, events=[project.event(actor, "delete", "failed")]):
+                outcome = remove_container(project, looking.if_undisturbed())
     finally:
         COMMANDS.give_back(actor.label)
     is_silent = isinstance(outcome.error, EngineUnavailableError | StillStoppingError)

@@ -14,7 +14,14 @@ from projects.services.bulkheads import COMMANDS
 from projects.services.commands.control import control_project
 from projects.services.commands.start_and_stop import take_down
 from projects.services.gateway.synchronization import notify_gateway
-from projects.services.operations import claim_stop, command_deadline, record_outcome, want_stopped
+from projects.services.operations import (
+    ForeseenError,
+    claim_stop,
+    command_deadline,
+    record_outcome,
+    released_if_broken,
+    want_stopped,
+)
 
 
 def suspend_project(*, project: Project, actor: Actor, because: str = "") -> Project:
@@ -26,6 +33,19 @@ def suspend_project(*, project: Project, actor: Actor, because: str = "") -> Pro
 
     Raises `OperationInProgressError`, `OperationLostError` and `EngineError`.
     """
+    try:
+        error = _suspend(project, actor, because)
+    except Exception:
+        # It was refused or lost to a deletion, so no outcome was recorded. Save the event by itself.
+        project.event(actor, "suspend", "failed", detail=because).save()
+        raise
+    if error is not None:
+        raise error
+    return project
+
+
+def _suspend(project: Project, actor: Actor, because: str) -> ForeseenError | None:
+    """Returns the error that was recorded as the outcome, or None if the stop is done or left to the watcher."""
     suspended = {"suspended_at": clock.now(), "suspended_because": because, **NO_TROUBLE}
     try:
         with COMMANDS.take(actor.label):
@@ -33,24 +53,22 @@ def suspend_project(*, project: Project, actor: Actor, because: str = "") -> Pro
     except NoPlaceError:
         want_stopped(project, project.event(actor, "suspend", "recorded", detail=because), **suspended)
         notify_gateway(project)
-        return project
+        return None
 
 
-def _stop_suspended(project: Project, actor: Actor, **suspended: Any) -> Project:
+def _stop_suspended(project: Project, actor: Actor, **suspended: Any) -> ForeseenError | None:
     claim = claim_stop(project, **suspended)
     if claim is None:
         project.event(actor, "suspend", "recorded", detail=suspended["suspended_because"]).save()
         notify_gateway(project)  # the stop in flight lets the agent finish its reply
-        return project
-    with command_deadline():
+        return None
+    with released_if_broken(project, claim), command_deadline():
         outcome = take_down(project, claim)
     is_silent = isinstance(outcome.error, EngineUnavailableError | StillStoppingError)
     word = "recorded" if is_silent else "failed" if outcome.error else "done"
     event = project.event(actor, "suspend", word, detail=suspended["suspended_because"])
     record_outcome(project, claim, outcome, events=[event])
-    if outcome.error is not None and not is_silent:
-        raise outcome.error
-    return project
+    return None if is_silent else outcome.error
 
 
 def lift_suspension(*, project: Project, actor: Actor) -> Project:
