@@ -13,11 +13,15 @@ from tests.browser.project_pages import deploy_named, fill_in, let_pass
 from tests.canaries import CANARY_API_KEY, CANARY_PASSWORD, CANARY_TELEGRAM_TOKEN
 from tests.fakes.engine import MemoryEngine
 
+OF_SERVER = "credential-of-a-tool-server"
+
 
 def test_a_refused_form_keeps_its_values_and_moves_to_the_wrong_field(home: Page) -> None:
     fill_in(home, name="x" * 65)
     home.get_by_role("radio", name="pro").check()
     home.get_by_label("Instructions").fill("Two\nlines")
+    home.get_by_text("More settings").click()
+    home.locator("#id_server_credentials").fill(f"https://tools.example/ {OF_SERVER}")
     home.get_by_role("button", name="Deploy").click()
 
     expect(home).to_have_title(re.compile("^Error: "))
@@ -28,6 +32,7 @@ def test_a_refused_form_keeps_its_values_and_moves_to_the_wrong_field(home: Page
     expect(home.get_by_role("radio", name="pro")).to_be_checked()
     expect(home.get_by_label("Bot token")).to_have_value(CANARY_TELEGRAM_TOKEN)
     expect(home.get_by_label("API key")).to_have_value(CANARY_API_KEY)
+    expect(home.locator("#id_server_credentials")).to_have_value(f"https://tools.example/ {OF_SERVER}")
     expect(home.get_by_label("Name")).to_have_accessible_description(re.compile("no more than 64 characters"))
     home.keyboard.press("Tab")
     home.keyboard.press("Enter")

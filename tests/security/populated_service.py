@@ -39,6 +39,20 @@ def add_to_quarantine(engine: MemoryEngine, owner: User) -> Quarantined:
     )
 
 
+def read_rows() -> dict[str, list[Any]]:
+    """All rows by model, without what every visit changes: sessions and counts of requests.
+
+    They are those of the database: converting their values would take as long as ten requests.
+    """
+    rows: dict[str, list[Any]] = {}
+    with connection.cursor() as cursor:
+        for options in (model._meta for model in apps.get_models() if model not in {Session, UsageCounter}):
+            table, key = map(connection.ops.quote_name, (options.db_table, str(options.pk.column)))
+            cursor.execute(f"SELECT * FROM {table} ORDER BY {key}")
+            rows[options.label] = cursor.fetchall()
+    return rows
+
+
 @dataclass
 class PopulatedService:
     alice: User
@@ -84,17 +98,8 @@ class PopulatedService:
         }  # fmt: skip
 
     def state(self) -> list[Any]:
-        """All rows, containers and volumes, without what every visit changes: sessions and counts of requests.
-
-        The rows are those of the database: converting their values would take as long as ten requests.
-        """
-        rows: dict[str, list[Any]] = {}
-        with connection.cursor() as cursor:
-            for options in (model._meta for model in apps.get_models() if model not in {Session, UsageCounter}):
-                table, key = map(connection.ops.quote_name, (options.db_table, str(options.pk.column)))
-                cursor.execute(f"SELECT * FROM {table} ORDER BY {key}")
-                rows[options.label] = cursor.fetchall()
-        return [rows, sorted(self.engine.containers), sorted(self.engine.volumes)]
+        """All rows, containers and volumes."""
+        return [read_rows(), sorted(self.engine.containers), sorted(self.engine.volumes)]
 
     def engine_changes(self) -> list[tuple[str, str]]:
         """The calls that told the engine to change something."""

@@ -16,6 +16,8 @@ class Field:
     value: str = ""
     is_on: bool = True
     options: list[str] = field(default_factory=list)
+    label: str = ""
+    holds_credentials: bool = False
 
 
 @dataclass
@@ -44,12 +46,16 @@ class _Parser(HTMLParser):
         self.forms: list[Form] = []
         self._form: Form | None = None
         self._open: Field | None = None
+        self._label = ""
+        self._labels: dict[str, str] = {}
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         values = {name: value or "" for name, value in attrs}
         if tag == "form":
             self._form = Form(values.get("action", "")) if values.get("method", "").lower() == "post" else None
             self.forms += [self._form] if self._form else []
+        elif tag == "label":
+            self._label = values.get("for", "")
         elif tag == "option" and self._open:
             self._open.options.append(values.get("value", ""))
             if "selected" in values or len(self._open.options) == 1:
@@ -62,16 +68,22 @@ class _Parser(HTMLParser):
         is_choice = kind in {"checkbox", "radio"}
         value = values.get("value", "on" if is_choice else "")
         found = Field(values["name"], kind, value, is_on=not is_choice or "checked" in values)
+        found.label = self._labels.get(values.get("id", ""), "")
+        found.holds_credentials = "data-credentials" in values
         form.fields.append(found)
         self._open = found if tag in {"select", "textarea"} else None
 
     def handle_data(self, data: str) -> None:
+        if self._label:
+            self._labels[self._label] = self._labels.get(self._label, "") + data.strip()
         if self._open and self._open.kind == "textarea":
             self._open.value += data if self._open.value else data.removeprefix("\n")
 
     def handle_endtag(self, tag: str) -> None:
         if tag in {"select", "textarea"}:
             self._open = None
+        elif tag == "label":
+            self._label = ""
         elif tag == "form":
             self._form = None
 

@@ -2,7 +2,7 @@
 // credentials into it, so that they need not be typed again.
 "use strict";
 
-const SECRETS = ["id_telegram_token", "id_api_key"];
+const SECRETS = "#new-form [type=password], #new-form [data-credentials]";
 let typed = [];
 
 const field = id => document.getElementById(id);
@@ -28,12 +28,12 @@ document.addEventListener("htmx:beforeSwap", event => {
   const { detail } = event;
   if (isElsewhere(detail)) detail.shouldSwap = false;
   else if (isDeploy(event) && isForm(detail.xhr)) Object.assign(detail, { shouldSwap: true, isError: false });
-  if (isDeploy(event)) typed = SECRETS.map(id => field(id).value);
+  if (isDeploy(event)) typed = [...document.querySelectorAll(SECRETS)].map(({ id, value }) => [id, value]);
 });
 
 document.addEventListener("htmx:afterSwap", event => {
   if (!isDeploy(event)) return;
-  SECRETS.forEach((id, index) => { field(id).value = typed[index]; });
+  for (const [id, value] of typed) if (field(id)) field(id).value = value;
   show();
 });
 

@@ -68,6 +68,11 @@ class SettingFields:
     def initial(self) -> dict[str, str]:
         return {field: setting.show(self._stored.get(setting.name)) for field, setting in self.by_field.items()}
 
+    def find_unrepeated(self, typed: Mapping[str, str]) -> list[str]:
+        """Returns the fields whose text has credentials, which no page repeats."""
+        secret = [field for field, setting in self.by_field.items() if setting.holds_credentials and field in typed]
+        return [field for field in secret if without_credentials(typed[field]).split() != typed[field].split()]
+
     def find_field(self, name: str) -> str | None:
         """Returns the field of the setting with this name, or None."""
         return next((field for field, setting in self.by_field.items() if setting.name == name), None)
@@ -138,7 +143,7 @@ def _widget(setting: Setting) -> forms.Widget:
         case Kind.LINES:
             return forms.Textarea(attrs={"rows": ROWS.get(setting.name, 4)})
         case _ if setting.holds_credentials:
-            return CredentialLines(attrs={"rows": 4, **PLAIN, "spellcheck": "false"})
+            return CredentialLines(attrs={"rows": 4, **PLAIN, "spellcheck": "false", "data-credentials": ""})
         case _:
             return forms.Textarea(attrs={"rows": 4, **PLAIN, "spellcheck": "false"})
 

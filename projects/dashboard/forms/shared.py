@@ -108,15 +108,19 @@ class ProjectForm(forms.Form):
     def add_error(self, field: str | None, error: Any) -> None:
         """Adds the error, and asks for the credentials again, because a page never repeats one."""
         super().add_error(field, error)
-        for secret in SECRETS.values():
-            if self.loses_secrets and self.data.get(secret):
-                self[secret].help_text = PASTE_AGAIN
+        for secret in self._find_unrepeated() if self.loses_secrets else ():
+            self[secret].help_text = PASTE_AGAIN
 
     @property
     def lost_secrets(self) -> list[str]:
         """The labels of the credentials that must be pasted again."""
+        is_lost = self.errors and self.loses_secrets
+        return [str(self[secret].label) for secret in self._find_unrepeated()] if is_lost else []
+
+    def _find_unrepeated(self) -> list[str]:
+        """Returns the fields whose text the page does not repeat."""
         sent = [secret for secret in SECRETS.values() if self.data.get(secret)]
-        return [str(self[secret].label) for secret in sent] if self.errors and self.loses_secrets else []
+        return sent + self.settings.find_unrepeated(self.typed())
 
     def refuse(self, error: Exception) -> None:
         """Shows why a service refused, next to the field or above all fields."""

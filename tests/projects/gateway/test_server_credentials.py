@@ -155,6 +155,12 @@ def test_a_page_never_repeats_typed_credentials(keyed: Project, alice: User) -> 
     page = browser_of(alice).post(f"/projects/{keyed.pk}/change", typed).content.decode()
     assert OPEN in page
     assert find_canary(page) is None
+    assert "Paste again: Credentials of servers." in page
+    assert page.count("Paste it again: no page ever repeats a credential.") == 1
+    stored = "\r\n".join(keyed.settings["server_credentials"])
+    for kept in (stored, f" {stored}\r\n\r\n", ""):
+        page = browser_of(alice).post(f"/projects/{keyed.pk}/change", typed | {"server_credentials": kept})
+        assert b"Paste" not in page.content
 
 
 def test_key_rotation_rewrites_credentials_and_lost_keys_ask_for_them(
