@@ -20,6 +20,7 @@ from config.backup.memory import write_memories
 from config.backup.rows import ROWS_TOLD, columns_of, read_rows
 from config.backup.schema import Migration, archived_models, copies, read_applied, require_known
 from config.backup.whole_files import whole_file, why_not_written
+from config.database.explanations import explain_fault
 from projects.models import Installation
 from projects.models.installation import read_installation
 from projects.services.credentials.key_rotation import check_keys
@@ -53,7 +54,7 @@ def make_backup(
             with copies().snapshot(connection):
                 copied = _copy_tables(writer, report)
         except DatabaseError as error:
-            raise BackupError(f"The database cannot be read ({_first_line(error)}). Nothing was written.") from None
+            raise _refusal(error) from None
         memory = write_memories(writer, report=report) if with_memory else None
         manifest = _describe(copied, memory)
         write_manifest(writer, manifest, keys=encryption_keys(current_keys()))
@@ -79,7 +80,7 @@ def _prepare() -> None:
     except ImproperlyConfigured as error:
         raise BackupError(str(error)) from None  # nobody could use the credentials in the archive
     except DatabaseError as error:
-        raise BackupError(f"The database cannot be used ({_first_line(error)}). Nothing was written.") from None
+        raise _refusal(error) from None
 
 
 def _copy_tables(writer: ArchiveWriter, report: Report) -> _Copied:
@@ -132,5 +133,6 @@ def _describe(copied: _Copied, memory: list[Memory] | None) -> Manifest:
     )
 
 
-def _first_line(error: Exception) -> str:
-    return next(iter(str(error).splitlines()), type(error).__name__)
+def _refusal(error: DatabaseError) -> BackupError:
+    reason = next(iter(str(error).splitlines()), type(error).__name__)
+    return BackupError(f"Nothing was written. {explain_fault(error) or f'The database cannot be used ({reason}).'}")

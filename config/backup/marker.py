@@ -49,6 +49,10 @@ def read_marker() -> Marker | None:
         return Marker(**json.loads(_path().read_bytes()))
     except FileNotFoundError:
         return None
+    except OSError as error:
+        raise BackupError(
+            f"{_path()} cannot be read ({error.strerror}). Run this as the user who runs Berth."
+        ) from None
     except (ValueError, TypeError):
         raise BackupError(f"{_path()} cannot be read. Delete it to start Berth, or to restore again.") from None
 

@@ -10,6 +10,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config.environment import env
 from config.environment.ownership import give_to_owner
+from config.environment.small_files import read_small
 
 SHORTEST = 32
 """Characters of a key file. A generated one has 44 or more."""
@@ -80,7 +81,7 @@ def secret(name: str, directory: Path, make: Callable[[], str] = lambda: secrets
     path = directory / (name.removeprefix("BERTH_").lower() + ".key")
     try:
         _create_private(path, make())
-        value = path.read_bytes().decode("ascii", errors="replace").strip()
+        value = read_small(path, most=env.LONGEST_FILE).decode("ascii", errors="replace").strip()
     except OSError as error:
         message = f"{name} is not set and its file {path} cannot be used ({error.strerror}). Set one of the two."
         raise ImproperlyConfigured(message) from None

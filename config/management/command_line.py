@@ -8,6 +8,7 @@ import signal
 import sys
 from contextlib import suppress
 from io import TextIOWrapper
+from pathlib import Path
 from typing import NoReturn
 
 from django.core.exceptions import ImproperlyConfigured
@@ -15,6 +16,7 @@ from django.core.management import ManagementUtility
 from django.core.management.base import BaseCommand, CommandError
 from django.db.utils import Error as DatabaseError
 
+from config.environment.ownership import refuse_file
 from config.management.environment import NO_OUTPUT, choose_settings, open_closed_streams
 from config.version import read_version
 from containers.errors import EngineError
@@ -32,6 +34,8 @@ AFTER_INTERRUPT = 130
 UNREAD = 141
 """As shells tell that a program was ended by SIGPIPE: nobody reads its output any longer."""
 NO_INPUT = "The command asks for something, but its standard input has ended. Run it in a terminal."
+
+_NO_ROOM = {errno.ENOSPC, errno.EDQUOT}
 
 
 class CommandLine(ManagementUtility):
@@ -104,7 +108,7 @@ def _execute() -> int:
         sys.stderr.write(f"{NO_INPUT if isinstance(error, EOFError) else error}\n")
         return 1
     except DatabaseError as error:
-        from config.management.database_faults import explain_fault  # noqa: PLC0415 - it needs the settings
+        from config.database.explanations import explain_fault  # noqa: PLC0415 - it needs the settings
 
         explained = "" if "--traceback" in sys.argv else explain_fault(error)
         if not explained:
@@ -112,11 +116,22 @@ def _execute() -> int:
         sys.stderr.write(f"{explained}\n")
         return 1
     except OSError as error:
-        if error.errno not in {errno.ENOSPC, errno.EDQUOT} or "--traceback" in sys.argv:
+        explained = "" if "--traceback" in sys.argv else _explain_file(error)
+        if not explained:
             raise
-        sys.stderr.write(f"{error.filename or 'The output'} cannot be written: {error.strerror}.\n")
+        sys.stderr.write(f"{explained}\n")
         return _drop_output(1)
     return 0
+
+
+def _explain_file(error: OSError) -> str:
+    """Returns what is wrong with a file of the data directory, or with any disk; empty for an error of another kind."""
+    from django.conf import settings  # noqa: PLC0415 - they may be what is wrong
+
+    if not isinstance(error.filename, str):
+        return f"The output cannot be written: {error.strerror}." if error.errno in _NO_ROOM else ""
+    is_ours = Path(error.filename).is_relative_to(settings.BERTH_DATA_DIR)
+    return str(refuse_file(Path(error.filename), error)) if is_ours or error.errno in _NO_ROOM else ""
 
 
 def _drop_output(code: int) -> int:

@@ -40,7 +40,10 @@ class PidFile:
         self._file = open_owned(pid_file())
         fcntl.flock(self._file, fcntl.LOCK_SH)
         if not os.pread(self._file, 1, 0):
-            self._write()
+            try:
+                self._write()
+            except OSError as error:
+                raise refuse_file(pid_file(), error) from None
 
     def fileno(self) -> int:
         """The descriptor that holds the lock, also in a fork that has it open."""

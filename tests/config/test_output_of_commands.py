@@ -1,8 +1,10 @@
 """The output of `manage.py` in another encoding, into a closed pipe or onto a full disk: no traceback."""
 
+import errno
 import os
 import subprocess
 import sys
+import tempfile
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
@@ -73,3 +75,29 @@ def test_nothing_is_said_at_the_end_of_the_interpreter() -> None:
             cwd=ROOT, stdout=full, stderr=subprocess.PIPE, text=True, check=False,
         )  # fmt: skip
     assert (done.returncode, done.stderr) == (1, "The output cannot be written: No space left on device.\n")
+
+
+@pytest.mark.parametrize("place", ["data", "elsewhere", None])
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EISDIR, errno.EIO])
+def test_a_file_that_cannot_be_used_is_a_sentence_if_it_is_in_the_data_directory_or_the_disk_is_full(
+    number: int, place: str | None, monkeypatch: pytest.MonkeyPatch, capsys: Any, settings: Any
+) -> None:
+    path = {"data": f"{settings.BERTH_DATA_DIR}/x/y", "elsewhere": "/elsewhere/y", None: None}[place]
+
+    def fail(_: CommandLine) -> None:
+        raise OSError(number, os.strerror(number), path)
+
+    monkeypatch.setattr(sys, "argv", ["manage.py", "say"])
+    monkeypatch.setattr(CommandLine, "execute", fail)
+    with tempfile.TemporaryFile("w") as output:
+        monkeypatch.setattr(sys, "stdout", output)
+        is_full = number in {errno.ENOSPC, errno.EDQUOT}
+        if place != "data" and not is_full:
+            with pytest.raises(OSError, match="Errno"):
+                command_line.run()
+            return
+        assert command_line.run() == 1
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert f"{path or 'The output'} cannot be " in said
+    assert ("Free some space, then run this again." in said) == (is_full and path is not None)

@@ -12,8 +12,8 @@ from django.db.utils import Error as DatabaseError
 
 from accounts.management.commands.ensure_admin import NoAdminError
 from config.backup.marker import require_no_restore
+from config.database.explanations import explain_fault
 from config.database.migration_lock import migration_lock
-from config.management.database_faults import explain_fault
 from config.management.full_disk import explain_full_disk
 from config.management.start_checks import require_own_instance, require_shared_keys
 from config.serving.port import require_port_of_role

@@ -13,9 +13,9 @@ from django.conf import settings
 from django.db import OperationalError
 from django.db.backends.sqlite3.base import DatabaseWrapper
 
+from config.database.explanations import explain_fault
 from config.database.faults import Fault, find_fault
 from config.database.sqlite import base
-from config.management.database_faults import explain_fault
 
 pytestmark = [pytest.mark.one_database]
 

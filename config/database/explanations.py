@@ -1,0 +1,53 @@
+"""A database that fails is no defect of the program, so commands report it in a sentence and show no traceback."""
+
+import os
+import tempfile
+from pathlib import Path
+
+from django.db import DatabaseError, connection
+from django.db.utils import Error
+
+from config.database.faults import Fault, find_fault
+from config.environment.ownership import advise
+
+
+def explain_fault(error: Error) -> str:
+    """Returns the sentences for an operator; empty for a mistake of ours, whose traceback is needed."""
+    fault = find_fault(error)
+    if fault is None:
+        return ""
+    reason = next(iter(str(error).splitlines()), "")
+    if type(error) is DatabaseError:  # of SQLite only
+        return f"The file of the database is damaged ({reason}). Keep a copy of it, then restore a backup."
+    if fault is Fault.FULL:
+        return "The disk of the database is full. Make room, then run this again."
+    if fault is Fault.REPLACED:
+        return f"{fault.summary} Nothing more is written to the former one. Run this again."
+    if connection.vendor == "sqlite":
+        path = Path(str(connection.settings_dict["NAME"]))
+        return f"The database {path} cannot be used ({reason}). {_advise(path, fault)}"
+    return f"{fault.summary} ({reason}) Check DATABASE_URL, and that the database server is running."
+
+
+def _advise(path: Path, fault: Fault) -> str:
+    """Returns a sentence that says what to do about a file that SQLite cannot use, which does not say why."""
+    if not path.is_file() and (path.exists() or path.is_symlink()):
+        return "It is no file. Put the database back, or correct DATABASE_URL or BERTH_DATA_DIR."
+    if fault is Fault.OUTDATED:
+        return "Run `make upgrade`, or `manage.py prepare`, then run this again."
+    if fault is Fault.BUSY:
+        return "Another program uses it. Run this again when that has finished."
+    try:
+        _try_to_write(path.parent)
+    except OSError as error:
+        return advise(error)
+    if path.exists() and not os.access(path, os.R_OK | os.W_OK):
+        return "Run this as the user who runs Berth."
+    return "Check its disk, then run this again."
+
+
+def _try_to_write(folder: Path) -> None:
+    """Does what SQLite does in the folder, also to read: it keeps its log there. Raises `OSError`."""
+    with tempfile.TemporaryFile(dir=folder) as trial:
+        trial.write(b"x" * 4096)
+        trial.flush()
