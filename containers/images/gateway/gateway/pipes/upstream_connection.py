@@ -11,6 +11,7 @@ from typing import Any, Protocol, cast
 
 import aiohttp
 from aiohttp.client_proto import ResponseHandler
+from aiohttp.client_reqrep import ConnectionKey
 from aiohttp.connector import Connection
 from aiohttp.helpers import _EXC_SENTINEL as _NONE
 from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
@@ -64,9 +65,11 @@ class UpstreamConnection(ResponseHandler):
         with a single chunk."""
         self._previous: StreamReader | None = None
         self._head_size = 0
+        self.is_idle = False
+        """Whether no answer is expected, so that the library would take what arrives for that to the next request."""
 
     def set_response_params(self, **options: Any) -> None:
-        self._is_between_chunks = False
+        self._is_between_chunks = self.is_idle = False
         self._previous, self._head_size, self.cpu_time = self._payload, 0, CpuTime()
         super().set_response_params(**options)
 
@@ -78,6 +81,9 @@ class UpstreamConnection(ResponseHandler):
             self.set_exception(aiohttp.ClientPayloadError())
 
     def data_received(self, data: bytes) -> None:
+        if data and self.is_idle and self.transport is not None:
+            self.transport.abort()
+            return
         listener = self.listener
         if self._is_between_chunks and listener is not None and not self._reading_paused:
             payload = payload_of_chunk(data)
@@ -147,6 +153,11 @@ class Connector(aiohttp.TCPConnector):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self._factory = cast("partial[ResponseHandler]", partial(UpstreamConnection, self._loop))
+
+    def _release(self, key: ConnectionKey, protocol: ResponseHandler, *, should_close: bool = False) -> None:
+        super()._release(key, protocol, should_close=should_close)
+        if isinstance(protocol, UpstreamConnection):
+            protocol.is_idle = True
 
 
 def cpu_time_of(answer: aiohttp.ClientResponse) -> CpuTime:
