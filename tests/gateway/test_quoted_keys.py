@@ -10,7 +10,10 @@ import zlib
 from collections.abc import Callable
 
 import pytest
+from aiohttp.http_writer import _serialize_headers
 from gateway.pipes.redaction import redact
+from gateway.rules.allowlist import answer_headers
+from multidict import CIMultiDict
 
 from tests.fakes.messages import Answer as FakeAnswer
 from tests.fakes.messages import Streamed
@@ -137,6 +140,19 @@ def test_files_and_sounds_may_have_any_bytes(alice: Agent, provider: StreamingPr
     for kind in ("audio/mpeg", "application/octet-stream", "application/gzip"):
         provider.answer_with = FakeAnswer(200, gzip.compress(bytes(9)), {"Content-Type": kind})
         assert alice.chat(path="audio/speech", input="a", voice="a").body == provider.answer_with.body
+
+
+@pytest.mark.parametrize("name", ["etag", "x-request-id", "X-RateLimit-A", "content-disposition"])
+def test_a_header_that_http_forbids_is_left_out(name: str) -> None:
+    """aiohttp refuses to write it, and the agent would get no answer."""
+    for code in range(256):
+        value = f"a{chr(code)}b"
+        try:
+            _serialize_headers("HTTP/1.1 200 OK", CIMultiDict({name: value}))
+        except ValueError:
+            assert answer_headers([(name, value)], ()) == []
+        else:
+            assert answer_headers([(name, value)], ()) == [(name, value)]
 
 
 PIECES = (

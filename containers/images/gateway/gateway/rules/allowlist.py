@@ -4,6 +4,7 @@ They keep every credential of the agent out of the request, and leave an agent a
 hidden data.
 """
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from urllib.parse import parse_qsl, urlencode
 
@@ -17,6 +18,8 @@ ANSWER_HEADERS = frozenset({
     "retry-after-ms", "x-request-id", "x-should-retry",
 })  # fmt: skip
 ANSWER_PREFIXES = ("x-ratelimit-", "anthropic-ratelimit-")
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+"""Characters that HTTP forbids in a header, and some upstreams send all the same."""
 QUERY = frozenset({"after", "after_id", "before", "before_id", "beta", "limit", "order"})
 
 LONGEST_QUERY = 2048
@@ -35,7 +38,7 @@ def passed_headers(headers: Iterable[tuple[str, str]], known: Collection[str]) -
 
 
 def answer_headers(headers: Iterable[tuple[str, str]], secrets: Collection[str]) -> list[tuple[str, str]]:
-    """Returns the allowed headers of an answer, without any whose name or value contains a real credential.
+    """Returns the allowed headers of an answer, without any that cannot be written or that contains a real credential.
 
     `secrets` has all ways to write it. The case of letters does not matter, because names of headers lose it.
     """
@@ -43,7 +46,7 @@ def answer_headers(headers: Iterable[tuple[str, str]], secrets: Collection[str])
     known = [
         (name, value)
         for name, value in headers
-        if name.lower() in ANSWER_HEADERS or name.lower().startswith(ANSWER_PREFIXES)
+        if (name.lower() in ANSWER_HEADERS or name.lower().startswith(ANSWER_PREFIXES)) and not _CONTROL.search(value)
     ]
     lines = [f"{name}: {value}".lower() for name, value in known]
     return [each for each, line in zip(known, lines, strict=True) if not any(secret in line for secret in plain)]
