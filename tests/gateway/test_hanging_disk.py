@@ -1,6 +1,7 @@
 """A disk that hangs is waited for in the background: nothing but calls under a budget depends on it."""
 
 import asyncio
+import gc
 import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -18,7 +19,7 @@ from gateway.proofs import Fact, Proof
 from gateway.rules.refusals import RefusedError, Why
 from gateway.sightings import Sightings
 
-from tests.gateway.disk_faults import Service
+from tests.gateway.disk_faults import Faults, Service
 from tests.gateway.test_ledger import Clock, entry, run, spend
 from tests.gateway.upstream_worlds import entry as known_entry
 
@@ -166,3 +167,28 @@ def test_a_file_that_was_set_back_becomes_another_store_once_the_disk_answers(
         run(tmp_path, NOW, test)
     finally:
         busy.set()
+
+
+@pytest.mark.parametrize("code", ["FULL", "IOERR"])
+def test_a_call_whose_agent_is_gone_logs_nothing_when_its_disk_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, code: str
+) -> None:
+    faults, busy = Faults(monkeypatch), threading.Event()
+
+    async def test(ledger: Ledger) -> None:
+        ledger._disk.submit(lambda _: busy.wait(60))
+        call = asyncio.ensure_future(spend(ledger, 1, day_tokens=100))
+        for _ in range(5):
+            await asyncio.sleep(0)
+        call.cancel()
+        await asyncio.wait({call})
+        faults.begin("BEGIN IMMEDIATE", code, ledger)
+        busy.set()
+        while not ledger.stores.trouble:
+            await asyncio.sleep(0)
+        faults.end()
+        await answers(ledger)
+
+    run(tmp_path, NOW, test)
+    gc.collect()
+    assert "never retrieved" not in caplog.text

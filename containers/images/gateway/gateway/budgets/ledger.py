@@ -22,6 +22,7 @@ from gateway.budgets.old_rows import OldRows
 from gateway.budgets.prices import ceiling_for, final_cost, max_price_for, price_for_length, settle_price
 from gateway.budgets.recent_sizes import RecentSizes, Size
 from gateway.budgets.stores import Stores
+from gateway.budgets.tasks import retrieve
 from gateway.budgets.totals import Totals
 from gateway.budgets.waiting_calls import OnWait, WaitingCalls
 from gateway.entries.entry import Entry, Price
@@ -169,9 +170,11 @@ class Ledger:
             self._disk.submit(Insert(reservation), can_wait=True)
 
     async def _wait_for_disk(self, written: Future[Any], reservation: Reservation) -> None:
+        waiting = asyncio.wrap_future(written)
+        waiting.add_done_callback(retrieve)
         try:
             async with asyncio.timeout(DISK_WITHIN):
-                await asyncio.shield(asyncio.wrap_future(written))
+                await asyncio.shield(waiting)
         except (TimeoutError, asyncio.CancelledError) as error:
             self._release(reservation)
             self._write(Settle((reservation.id,)))

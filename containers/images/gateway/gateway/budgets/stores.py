@@ -16,6 +16,7 @@ from gateway.budgets.kept_refusals import KeptRefusals
 from gateway.budgets.model_names import ModelNames
 from gateway.budgets.openings import StartStore
 from gateway.budgets.recent_sizes import RecentSizes
+from gateway.budgets.tasks import retrieve
 from gateway.budgets.totals import Totals
 from gateway.entries.entry import Entry
 from gateway.periods import hour_of
@@ -136,6 +137,7 @@ class Stores:
         """Goes on in the background if the disk hangs, or if the service asks no longer. Raises DiskError."""
         if self._starting is None or self._starting.done():
             self._starting = asyncio.create_task(self._start_store(seq, store))
+            self._starting.add_done_callback(retrieve)
         try:
             async with asyncio.timeout(READ_WITHIN):
                 await asyncio.shield(self._starting)

@@ -30,6 +30,12 @@ class Task(NamedTuple):
             self.done.set_exception(error)
 
 
+def retrieve(done: "asyncio.Future[Any]") -> None:
+    """Keeps asyncio from logging the failure of something for which nobody waits any more."""
+    if not done.cancelled():
+        done.exception()
+
+
 class TaskQueue:
     def __init__(self) -> None:
         self._queue: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
