@@ -4,6 +4,7 @@ import random
 import shutil
 import sqlite3
 from contextlib import closing, suppress
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -119,7 +120,7 @@ def test_a_file_that_was_written_again_is_not_read_from_its_torn_one(tmp_path: P
 
 
 @pytest.mark.parametrize("seed", range(200))
-@pytest.mark.sampled(20)
+@pytest.mark.sampled(40)
 def test_no_damage_keeps_a_gateway_from_starting(tmp_path: Path, seed: int) -> None:
     """Bytes of any value at any place."""
     chance, service, file = random.Random(seed), Service(), tmp_path / "two" / "usage.sqlite3"
@@ -132,14 +133,15 @@ def test_no_damage_keeps_a_gateway_from_starting(tmp_path: Path, seed: int) -> N
     assert start(tmp_path, service) <= LIMIT - 100, "The service has read so much."
 
 
-COLUMNS = [(table, column[1]) for table, columns in _columns().items() for column in columns]
+VALUES = (-1, -(2**62), 2**62, 2**63 - 1, 1.5, "", "x", "\udcff", b"\xff", float(10**30))
+PLACES = [(table, column[1]) for table, columns in _columns().items() for column in columns]
 
 
-@pytest.mark.parametrize("value", [-1, -(2**62), 2**62, 2**63 - 1, 1.5, "", "x", "\udcff", b"\xff", float(10**30)])
-@pytest.mark.parametrize(("table", "column"), COLUMNS)
-@pytest.mark.sampled(20)
-def test_no_value_keeps_a_gateway_from_starting(tmp_path: Path, table: str, column: str, value: object) -> None:
+@pytest.mark.parametrize("damage", [*product(PLACES, VALUES)], ids=str)
+@pytest.mark.sampled(40)
+def test_no_value_keeps_a_gateway_from_starting(tmp_path: Path, damage: tuple[tuple[str, str], object]) -> None:
     """Which SQLite takes for good, although none is ever written."""
+    (table, column), value = damage
     service, file = Service(), tmp_path / "two" / "usage.sqlite3"
     leave(tmp_path, service)
     given = f"CAST(x'{value.encode(errors='surrogateescape').hex()}' AS TEXT)" if isinstance(value, str) else "?"
