@@ -1,6 +1,7 @@
-"""Lists of the admin sort and search only by what they show."""
+"""Lists of the admin sort and search only by what they show, and read all rows of a page at once."""
 
 import re
+from datetime import date
 
 import pytest
 from django.apps import apps
@@ -11,12 +12,14 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.admin_site.lookups import LONGEST_SEARCH, MOST_WORDS
 from accounts.models import User
-from projects.models import Project
-from tests.clients import browser_of
+from projects.models import Project, Spending
+from tests.clients import api_of, browser_of
+from tests.deploying import deploy_project
+from tests.factories import ApiKeyFactory
 from tests.sampling import Some
 from tests.security.admin_columns import SECRETS, admins, columns_of, list_address
 from tests.security.every_admin import AnyAdmin, every_admin
-from tests.security.populated_service import PopulatedService
+from tests.security.populated_service import PopulatedService, add_to_quarantine
 
 pytestmark = pytest.mark.one_database
 
@@ -47,6 +50,26 @@ def test_lists_sort_only_by_visible_columns(model_admin: AnyAdmin, office: Clien
 
 def _ordering(model_admin: AnyAdmin) -> list[str]:
     return [str(name).lstrip("-") for name in (model_admin.ordering or model_admin.opts.ordering)]
+
+
+@pytest.mark.sampled(2)
+@every_admin
+def test_a_list_costs_the_same_queries_for_any_number_of_rows(
+    model_admin: AnyAdmin, service: PopulatedService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(3):
+        project = deploy_project(api_of(service.alice), telegramToken=f"55{number}:another")
+        Spending.objects.create(project=project, day=date(2026, 11, 22), month=date(2026, 11, 1))
+        ApiKeyFactory.create(user=service.alice)
+        add_to_quarantine(service.engine, service.alice)
+    visitor, numbers = browser_of(service.admin), []
+    for rows in (1, 100):
+        monkeypatch.setattr(model_admin, "list_per_page", rows)
+        assert visitor.get(list_address(model_admin.model)).status_code == 200
+        with CaptureQueriesContext(connection) as queries:
+            visitor.get(list_address(model_admin.model))
+        numbers.append(len(queries))
+    assert numbers[0] == numbers[1]
 
 
 @every_admin

@@ -1,5 +1,6 @@
 """Carries out decisions about agents in quarantine: to adopt them as projects, or to delete them permanently."""
 
+from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
@@ -73,6 +74,13 @@ def find_owner(entry: Quarantined) -> User | None:
     """Returns the owner that the labels name, or None if there is no such user here."""
     owner_id = as_uuid(entry.owner_key)
     return User.objects.filter(pk=owner_id).first() if owner_id else None
+
+
+def find_owners(entries: Iterable[Quarantined]) -> dict[str, User]:
+    """Returns the owners of many entries by their `owner_key`, with one query."""
+    ids = {entry.owner_key: as_uuid(entry.owner_key) for entry in entries}
+    users = User.objects.in_bulk([owner_id for owner_id in ids.values() if owner_id])
+    return {key: users[owner_id] for key, owner_id in ids.items() if owner_id in users}
 
 
 def _make_stopped(entry: Quarantined, *, owner: User, plan: Plan | None, agent_type: AgentType | None) -> Project:
