@@ -159,8 +159,8 @@ def test_a_page_never_repeats_typed_credentials(keyed: Project, alice: User) -> 
     assert page.count("Paste it again: no page ever repeats a credential.") == 1
     stored = "\r\n".join(keyed.settings["server_credentials"])
     for kept in (stored, f" {stored}\r\n\r\n", ""):
-        page = browser_of(alice).post(f"/projects/{keyed.pk}/change", typed | {"server_credentials": kept})
-        assert b"Paste" not in page.content
+        answer = browser_of(alice).post(f"/projects/{keyed.pk}/change", typed | {"server_credentials": kept})
+        assert b"Paste" not in answer.content
 
 
 def test_key_rotation_rewrites_credentials_and_lost_keys_ask_for_them(
