@@ -24,7 +24,7 @@ from gateway.rules.refusals import RefusedError, Why
 
 OPEN_AGAIN_AFTER = 2.0
 """Seconds until it is tried again to open the file."""
-OPEN_WITHIN = 5.0
+OPEN_WITHIN = 10.0
 """Seconds after which the gateway serves what needs no ledger, although its disk has not answered yet."""
 REFUSED_UNTIL = "The usage file cannot be written (%s), so calls under a budget are refused until it can."
 UNTOLD = "The gateway has lost its counts, and waits until the service tells it what this agent has spent."
