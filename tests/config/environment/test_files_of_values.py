@@ -9,6 +9,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from config.environment import env, small_files
+from config.environment.key_files import secret
 from tests.config.backup.test_files_of_arguments import KINDS as OF_ARGUMENTS
 from tests.paths import ROOT
 
@@ -70,3 +71,17 @@ def test_a_value_may_come_from_another_program(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("BERTH_PORT_FILE", f"/dev/fd/{reads}")
     assert env.number("BERTH_PORT", 8000, low=1, high=9000) == 8123
     os.close(reads)
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS.keys() - {"missing", "long name"}))
+def test_a_key_file_of_any_kind_is_a_key_or_a_sentence(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(small_files, "PATIENCE", 0.2)
+    KINDS[kind](tmp_path / "x.key")
+    with pytest.raises(ImproperlyConfigured) as refused:
+        secret("BERTH_X", tmp_path)
+    assert str(refused.value).startswith("BERTH_X")
+    assert str(refused.value).endswith(".")
+    assert "\n" not in str(refused.value)
