@@ -7,9 +7,8 @@ import pytest
 from gateway.budgets.ledger import Ledger
 from gateway.budgets.model_names import MAX_MODELS
 from gateway.meters.usage import Usage
-from gateway.periods import Period, name_of
 
-from tests.gateway.test_ledger import Clock, entry, moment_of, run, spend
+from tests.gateway.test_ledger import Clock, entry, moment_of, run
 
 pytestmark = pytest.mark.one_database
 
@@ -44,15 +43,3 @@ def test_only_a_limited_number_of_models_is_counted_separately(tmp_path: Path) -
     assert sum(row["output"] for row in answer["rows"]) == 2 * MAX_MODELS + 3
     clock.now = moment_of((2026, 12, 1))
     assert len(run(tmp_path, clock, many)["rows"]) <= 2 * (MAX_MODELS + 1)
-
-
-def test_old_hours_are_removed_while_the_gateway_runs(tmp_path: Path) -> None:
-    clock = Clock(2026, 9, 1)
-
-    async def test(ledger: Ledger) -> list[str]:
-        for month in (9, 10, 11, 12):
-            clock.now = clock.now.replace(month=month)
-            await spend(ledger, 1)
-        return [name_of(Period.MONTH, row["hour"]) for row in (await ledger.read_since(0))["rows"]]
-
-    assert run(tmp_path, clock, test) == ["2026-10", "2026-11", "2026-12"]
