@@ -101,7 +101,9 @@ def _begin(
     if not is_readable(answer):
         raise RefusedError(Why.UPSTREAM, "The answer is compressed in a way that was not requested.")
     response = web.StreamResponse(status=answer.status)
+    began = time.thread_time()
     response.headers.extend(answer_headers(answer.headers.items(), forms_of(secrets)))
+    cpu_time_of(answer).add(time.thread_time() - began)
     length = None if coding else answer.content_length
     if length is not None and not hide_usage:
         response.content_length = length
