@@ -91,17 +91,17 @@ def find_wrong(scene: Scene) -> list[str]:
         return wrong + ["something is left of it"] * bool(left or scene.engine.volumes)
     row, answer = scene.row(), scene.api.get(path_of(scene.project)).json()
     copies = [volume for volume in scene.engine.volumes if volume.endswith("-former")]
+    is_settled = not row.failure_code  # a refusal leaves what was there, until the owner starts it again
+    others = [each for each in up if (each.container_id, each.image_id) != (row.container_id, row.image_id)]
     checks = {
         f"the operation {row.operation}": bool(row.operation) or row.desired == "deleted",
         f"{row.reconcile_failures} failures": row.reconcile_failures > 0,
-        f"{len(up)} of {len(left)} containers are up": len(up) > 1 or (len(left) > 1 and bool(up)),
+        f"{len(up)} of {len(left)} containers are up": len(left) > 1 and bool(up) and is_settled,
         f"the status {answer['status']}": answer["status"] not in expected(row, is_up=bool(up)),
         "no reason": answer["status"] in {"failed", "crashed"} and not answer["status_reason"]["message"],
-        "another container": any(each.container_id != row.container_id for each in up),
-        "another image": any(each.image_id != row.image_id for each in up),
-        "another generation": any(each.observation.generation != row.generation for each in up)
-        and not row.failure_code,
-        f"the step {row.update_step}": answer["status"] == "running" and bool(row.update_step) and not row.failure_code,
+        "another container or image": bool(others) and is_settled,
+        "another generation": any(each.observation.generation != row.generation for each in up) and is_settled,
+        f"the step {row.update_step}": answer["status"] == "running" and bool(row.update_step) and is_settled,
         "a copy": bool(copies) and not row.update_step,
     }
     return wrong + [what for what, is_wrong in checks.items() if is_wrong]
