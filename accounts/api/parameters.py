@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast
 
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.exceptions import ErrorDetail, ParseError, UnsupportedMediaType, ValidationError
-from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 from rest_framework.settings import api_settings
 
@@ -127,7 +126,7 @@ def describe(
 
 
 class StrictView(_Base):
-    """Reads the parameters before the method begins, and refuses a body that it would not read.
+    """Reads the parameters before the method begins, and refuses fields of a POST that it would not read.
 
     All views of /api inherit from it.
     """
@@ -143,7 +142,8 @@ class StrictView(_Base):
             return
         try:
             self.values = read_parameters(request, declared)
-            if request.method not in SAFE_METHODS and not getattr(method, "has_body", False):
+            # With other methods a body without a declaration has no meaning (RFC 9110, section 9.3).
+            if request.method == "POST" and not getattr(method, "has_body", False):
                 refuse_body(request)
         except (ValidationError, ParseError, UnsupportedMediaType, CodedBodyError):
             self.check_object_exists()
