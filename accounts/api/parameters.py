@@ -90,8 +90,14 @@ def read_parameters(request: Request, declared: Sequence[Parameter[Any]]) -> Par
 
 
 def refuse_body(request: Request) -> None:
-    """Raises the REST framework's `ValidationError` if the body has anything but an empty JSON object."""
-    sent = request.data
+    """Raises the REST framework's `ValidationError` if the body has any JSON but an empty object.
+
+    A body in another format has no fields of ours. Some clients send an empty form by themselves.
+    """
+    try:
+        sent = request.data
+    except UnsupportedMediaType:
+        return
     if not isinstance(sent, Mapping):
         message = ErrorDetail("This request has no body. Send none, or an empty JSON object.", code="invalid")
         raise ValidationError({api_settings.NON_FIELD_ERRORS_KEY: [message]})
@@ -100,7 +106,7 @@ def refuse_body(request: Request) -> None:
 
 
 def takes(*parameters: Parameter[Any], has_body: bool = False) -> Callable[[Method], Method]:
-    """Declares the parameters of a method of a `StrictView`, and whether it reads a body."""
+    """Declares the parameters of a method of a `StrictView`, and whether it may have a body."""
 
     def declare(method: Method) -> Method:
         method.parameters = parameters  # type: ignore[attr-defined]  # `StrictView` reads both
@@ -111,7 +117,7 @@ def takes(*parameters: Parameter[Any], has_body: bool = False) -> Callable[[Meth
 
 
 def describe(
-    *, parameters: Sequence[Parameter[Any] | OpenApiParameter] = (), **schema: Any
+    *, parameters: Sequence[Parameter[Any] | OpenApiParameter] = (), ignores_body: bool = False, **schema: Any
 ) -> Callable[[Method], Method]:
     """Combines `extend_schema` and `takes`, so that the description lists the parameters and the body that the view
     takes."""
@@ -120,7 +126,7 @@ def describe(
 
     def declare(method: Method) -> Method:
         described_method = extend_schema(parameters=described, **schema)(method)
-        return takes(*ours, has_body=schema.get("request") is not None)(described_method)
+        return takes(*ours, has_body=ignores_body or schema.get("request") is not None)(described_method)
 
     return declare
 
@@ -145,7 +151,7 @@ class StrictView(_Base):
             # With other methods a body without a declaration has no meaning (RFC 9110, section 9.3).
             if request.method == "POST" and not getattr(method, "has_body", False):
                 refuse_body(request)
-        except (ValidationError, ParseError, UnsupportedMediaType, CodedBodyError):
+        except (ValidationError, ParseError, CodedBodyError):
             self.check_object_exists()
             raise
 

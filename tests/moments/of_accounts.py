@@ -45,11 +45,11 @@ def key_expires_at(world: World, at: datetime, shift: timedelta) -> None:
 def revocation_expires_at(world: World, at: datetime, shift: timedelta) -> None:
     """A revoked session stays revoked when a clock that was ahead steps back."""
     token = issue_session(world.owner)
-    assert Client().generic("POST", "/api/auth/logout", headers={"Authorization": f"Bearer {token}"}).status_code == 204
+    assert Client().post("/api/auth/logout", headers={"Authorization": f"Bearer {token}"}).status_code == 204
     RevokedSession.objects.update(expires_at=at)
     list(prune())
     other = issue_session(world.owner)
-    assert Client().generic("POST", "/api/auth/logout", headers={"Authorization": f"Bearer {other}"}).status_code == 204
+    assert Client().post("/api/auth/logout", headers={"Authorization": f"Bearer {other}"}).status_code == 204
     assert _answer(token) == 401
 
 

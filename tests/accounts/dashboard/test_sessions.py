@@ -45,7 +45,7 @@ def test_pages_and_tokens_are_listed_and_this_one_is_marked(alice: User) -> None
     here, token = sign_in(), token_of_login()
     assert listed(here) == [("curl", False), ("Firefox, Linux", True)]
     assert "127.0.0.1" in here.get("/settings").content.decode()
-    Client().generic("POST", "/api/auth/logout", headers={"Authorization": f"Bearer {token}"})
+    Client().post("/api/auth/logout", headers={"Authorization": f"Bearer {token}"})
     assert listed(here) == [("Firefox, Linux", True)]
     other = sign_in()
     assert len(listed(here)) == 2

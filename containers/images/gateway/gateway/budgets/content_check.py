@@ -36,7 +36,7 @@ def _conditions() -> list[str]:
     return [*found, *_OTHERS]
 
 
-_ANY = " UNION ALL ".join(map("SELECT 1 FROM {}".format, _conditions()))
+_ANY = " UNION ALL ".join(map("SELECT 1 FROM {}".format, _conditions()))  # nosec B608 - names and numbers of this module
 
 
 def has_nonsense(connection: sqlite3.Connection) -> bool:
