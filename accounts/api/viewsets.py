@@ -92,7 +92,7 @@ class LogoutView(StrictView, APIView):
         operation_id="logout",
         tags=["auth"],
         request=None,
-        ignores_body=True,  # such as a refresh token: whoever wants to sign out is signed out
+        ignores_body=True,  # such as a refresh token: a user who wants to sign out is signed out
         responses={204: OpenApiResponse(description="The token is refused from now on."), **problems(401, 403)},
     )
     def post(self, request: AuthenticatedRequest) -> Response:

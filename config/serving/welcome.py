@@ -3,12 +3,14 @@
 import json
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from http.client import HTTPConnection, HTTPException
 from string import Template
 from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
+from django.db import DatabaseError
 from django.urls import reverse
 
 from config.environment.env import is_any_address, is_loopback
@@ -49,7 +51,9 @@ def write_welcome(write: Callable[[str], object]) -> None:
             write(f"Berth is up, but not ready: {json.dumps(parts)}. Its log says why.")
             return
         time.sleep(0.2)
-    admin = get_user_model().objects.filter(is_superuser=True, is_active=True).order_by("date_joined").first()
+    admin = None
+    with suppress(DatabaseError):  # it has failed since; the server says so itself
+        admin = get_user_model().objects.filter(is_superuser=True, is_active=True).order_by("date_joined").first()
     sign_in = reverse(settings.LOGIN_URL)
     if warning := warn_of_plain_http():
         write(warning)

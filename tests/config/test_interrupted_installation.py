@@ -90,7 +90,7 @@ def test_each_file_is_whole_or_as_before(
     limit, half = HALFWAY[case]
     before = {}
     if not is_new:
-        before = {name: (b"the former one\n", mode) for name, (_, mode) in whole.items()}
+        before = {name: (b"# the former one\n", mode) for name, (_, mode) in whole.items()}
         for name, (text, mode) in before.items():
             path = checkout / "system" / name
             path.parent.mkdir(parents=True, exist_ok=True)

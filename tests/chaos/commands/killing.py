@@ -13,6 +13,8 @@ import psycopg.errors
 from django.core.management.base import CommandError
 from django.db import DatabaseError, OperationalError, connections
 
+from config.database.sqlite.replacement import forget_file
+
 CHANGES = {"os.rename", "os.remove", "os.link", "os.truncate", "os.mkdir", "sqlite3.connect"}
 """The changes that Python reports to an audit hook beforehand."""
 
@@ -48,6 +50,7 @@ def run_until_broken(work: Callable[[], object], *, at: int, fault: str) -> bool
     if child == 0:
         _work_and_break(work, at, fault, connection)
     _, status = os.waitpid(child, 0)
+    forget_file(str(connection.settings_dict["NAME"]))  # a child that restores puts another in its place
     if fault == KILLED:
         assert os.WIFSIGNALED(status) or os.waitstatus_to_exitcode(status) == 0
         return os.WIFSIGNALED(status)

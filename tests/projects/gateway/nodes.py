@@ -62,7 +62,9 @@ class NodeGateway:
 
 
 class _NoLedger:
-    stores = SimpleNamespace(awaits_word=lambda _: False, note_untold=lambda _: None, trouble="")
+    stores = SimpleNamespace(
+        awaits_word=lambda _: False, doubt=SimpleNamespace(note_untold=lambda _: None), trouble=""
+    )  # fmt: skip
 
     async def read_since(self, seq: int, _store: str) -> dict[str, Any]:
         return {"store": "s", "seq": seq, "rows": [], "more": False}
