@@ -156,6 +156,9 @@ class DockerEngine(GatewayVerbs, StateVerbs, EventVerbs, ImageVerbs):
     def highest_user(self, *, block: Collection[int] = ()) -> int | None:
         return self._users.highest(block)
 
+    def has_user(self, user: int) -> bool:
+        return self._users.has(user)
+
     def realign(self, key: str) -> list[str]:
         return self._alignment.align_key(key)
 

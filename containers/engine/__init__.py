@@ -17,10 +17,14 @@ from containers.engine.names import LimitsNames
 from containers.engine.reports import ReportStreams
 from containers.engine.states import KeepsStates
 from containers.engine.trials import TriesImages
+from containers.engine.users import CountsUsers
 from containers.vocabulary import ContainerSpec, DiskUse, Observation, Usage, Volume
 
 
-class Engine(ListsContainers, KeepsStates, RunsGateway, LimitsNames, KnowsImages, TriesImages, ReportsEvents, Protocol):
+class Engine(
+    ListsContainers, KeepsStates, RunsGateway, LimitsNames, KnowsImages, TriesImages, ReportsEvents, CountsUsers,
+    Protocol,
+):  # fmt: skip
     """An engine that runs containers. Its methods raise only `EngineError` and its subclasses.
 
     `key` is the value of `PROJECT_LABEL`, by which a container is found under any name. If several containers carry the
@@ -146,14 +150,6 @@ class Engine(ListsContainers, KeepsStates, RunsGateway, LimitsNames, KnowsImages
         Calls `retire` with each container that has ever run, in its state before the stop, while its log and its
         credentials can still be read. The agent's state stays: a container that cannot start, has no network and
         carries `QUARANTINE_LABEL` keeps the volume in use. Containers already in quarantine stay as they are.
-        """
-
-    def highest_user(self, *, block: Collection[int] = ()) -> int | None:
-        """Returns the highest user number in use on this engine, or None if there is none.
-
-        It counts the users of this installation's containers, and the owners of states in volumes and in quarantine.
-        Containers of other installations count if their user number lies in this `block`. A number that is in use must
-        not be given to another agent, even if the caller does not know the container that uses it.
         """
 
     def list_volumes(self, within: Mapping[str, str]) -> list[Volume]:

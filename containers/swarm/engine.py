@@ -137,6 +137,9 @@ class SwarmEngine(GatewayVerbs, StateVerbs, ImageVerbs):
     def highest_user(self, *, block: Collection[int] = ()) -> int | None:
         return self._looks.highest_user(block)
 
+    def has_user(self, user: int) -> bool:
+        return self._looks.has_user(user)
+
     def list_volumes(self, within: Mapping[str, str]) -> list[Volume]:
         """Returns the volumes on the node that we are connected to, and secrets in the form of volumes."""
         own = self._of_instance(within)

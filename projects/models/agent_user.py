@@ -27,13 +27,14 @@ class RunsAsUser(models.Model):
     class Meta:
         abstract = True
 
-    def ensure_uid(self) -> None:
-        """Takes a number if the project has none. Raises `ProjectGoneError`."""
-        if self.uid is not None:
-            return
+    def change_uid(self) -> None:
+        """Takes a number in place of the present one, or of none. If another process has done so, its number stays.
+
+        Raises `ProjectGoneError`.
+        """
         with transaction.atomic():
             uid = take_uid()
-            type(self)._default_manager.filter(pk=self.pk, uid=None).update(uid=uid)
+            type(self)._default_manager.filter(pk=self.pk, uid=self.uid).update(uid=uid)
         self.refresh_from_db(fields=["uid"])
 
 

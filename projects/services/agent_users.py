@@ -9,7 +9,17 @@ from django.conf import settings
 
 from containers.get_engine import get_engine
 from containers.identity import installation_id
+from projects.models import Project
 from projects.models.agent_user import BLOCK, base_of, pass_over
+
+
+def ensure_user(project: Project, *, is_new: bool) -> None:
+    """Gives a user to a project that was last deployed when all agents had the same. A project that `is_new` gets
+    another one if the engine already has its own. Raises `EngineError` and `ProjectGoneError`.
+    """
+    while project.uid is None or (is_new and get_engine().has_user(project.uid)):
+        learn_users()
+        project.change_uid()
 
 
 def learn_users() -> None:

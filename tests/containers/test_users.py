@@ -17,6 +17,7 @@ USER = 1_900_000_017
 
 def test_nothing_has_no_user(under_test: EngineUnderTest) -> None:
     assert under_test.engine.highest_user() is None
+    assert not under_test.engine.has_user(USER)
 
 
 def test_the_highest_user_of_all_counts(under_test: EngineUnderTest) -> None:
@@ -24,6 +25,7 @@ def test_the_highest_user_of_all_counts(under_test: EngineUnderTest) -> None:
         key = f"{under_test.key}-{number}"
         under_test.engine.deploy(make_spec(under_test, key=key, user=number), confirm=yes)
         assert under_test.engine.highest_user() == USER + 2
+    assert [under_test.engine.has_user(USER + number) for number in range(-1, 4)] == [False, True, True, True, False]
 
 
 def stop(engine: Engine, key: str) -> None:
@@ -43,9 +45,9 @@ def remove(engine: Engine, key: str) -> None:
 def test_a_user_number_counts_while_anything_of_it_is_left(under_test: EngineUnderTest, act: Any) -> None:
     deploy(under_test, user=USER)
     act(under_test.engine, under_test.key)
-    assert under_test.engine.highest_user() == USER
+    assert (under_test.engine.highest_user(), under_test.engine.has_user(USER)) == (USER, True)
     under_test.engine.remove(under_test.key, volumes=True)
-    assert under_test.engine.highest_user() is None
+    assert (under_test.engine.highest_user(), under_test.engine.has_user(USER)) == (None, False)
 
 
 def test_the_users_of_another_installation_do_not_count(under_test: EngineUnderTest) -> None:
@@ -66,6 +68,7 @@ def test_foreign_containers_count_if_their_number_is_in_our_block(
             assert under_test.engine.highest_user() is None
             assert under_test.engine.highest_user(block=range(USER, USER + 1)) == USER
             assert under_test.engine.highest_user(block=range(USER + 1, USER + 9)) is None
+            assert under_test.engine.has_user(USER)
         under_test.engine.remove(under_test.key)
 
 
@@ -84,9 +87,11 @@ def test_a_container_without_the_label_is_asked_once(
 ) -> None:
     engine = unlabelled.engine
     monkeypatch.setattr(engine, "_users", Users(engine._connection, engine._lookup))
+    assert engine.has_user(USER)
     assert engine.highest_user() == USER
     monkeypatch.setattr(Users, "_ask", lambda self, container: self._asked[container.container_id])
     assert engine.highest_user() == USER
+    assert (engine.has_user(USER), engine.has_user(USER + 1)) == (True, False)
 
 
 @pytest.mark.docker

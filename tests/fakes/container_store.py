@@ -1,7 +1,7 @@
 """The contents of the engine in memory (containers, volumes, images, events), and how a container's state changes."""
 
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 
 from containers.errors import EngineRefusedError, ImageMissingError, NameTakenError, SupersededError
@@ -13,7 +13,6 @@ from containers.vocabulary import (
     INSTANCE_LABEL,
     PROJECT_LABEL,
     QUARANTINE_LABEL,
-    USER_LABEL,
     AgentReport,
     ContainerSpec,
     ContainerState,
@@ -117,17 +116,6 @@ class ContainerStore:
         for volume in {f"{name}-secrets"} | (set() if states else {f"{name}-data"}):
             self.volumes.add(volume)
             self.volume_labels[volume] = labels
-
-    def _users(self, block: Collection[int] = ()) -> Iterator[int]:
-        """Returns the user numbers that labels name, or older containers without such labels."""
-        for each in self.containers.values():
-            if USER_LABEL in each.labels and (each.is_ours or int(each.labels[USER_LABEL]) in block):
-                yield int(each.labels[USER_LABEL])
-            elif each.is_ours and each.spec:
-                yield each.spec.user
-        for labels in (self.volume_labels.get(volume, {}) for volume in self.volumes):
-            if USER_LABEL in labels and (is_ours(labels) or int(labels[USER_LABEL]) in block):
-                yield int(labels[USER_LABEL])
 
     def _volumes_of(self, key: str) -> set[str]:
         labels = self.volume_labels

@@ -156,11 +156,6 @@ class MemoryEngine(RunsMemoryGateway):
                 if (others or container.is_ours) and wanted.items() <= container.labels.items()
             ]
 
-    def highest_user(self, *, block: Collection[int] = ()) -> int | None:
-        self._enter("highest_user")
-        with self._changed:
-            return max(self._users(block), default=None)
-
     def list_volumes(self, within: Mapping[str, str]) -> list[Volume]:
         self._enter("list_volumes")
         with self._changed:

@@ -2,9 +2,9 @@
 
 Verbs and the steps inside `deploy` that `fail`, `lose` and `slow` know: ping, ensure_firewall, probe_firewall,
 limit_names, describe_host, image_exists, describe_image, deploy, deploy.create, deploy.confirm, deploy.start, stop,
-remove, inspect, look_up, realign, observe, highest_user, list_volumes, measure_disks, read_state, write_state,
-write_state.fill, logs, read_secrets, quarantine, stats, usage_of, events, agents_network, ensure_gateway, gateway (each
-line to it), inspect_gateway, remove_gateway.
+remove, inspect, look_up, realign, observe, highest_user, has_user, list_volumes, measure_disks, read_state,
+write_state, write_state.fill, logs, read_secrets, quarantine, stats, usage_of, events, agents_network, ensure_gateway,
+gateway (each line to it), inspect_gateway, remove_gateway.
 """
 
 import threading

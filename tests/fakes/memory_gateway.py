@@ -18,7 +18,7 @@ from containers.gateway.vocabulary import AgentsNetwork, GatewayAddress, Gateway
 from containers.vocabulary import ContainerSpec, ContainerState, Observation
 from tests.fakes.gateway import MemoryGateway
 from tests.fakes.memory_container import MemoryContainer
-from tests.fakes.memory_names import MemoryNames
+from tests.fakes.memory_users import MemoryUsers
 
 GATEWAY_IMAGE = "berth/gateway:this"
 
@@ -44,7 +44,7 @@ class GatewayContainer:
     is_up: bool = True
 
 
-class RunsMemoryGateway(MemoryNames):
+class RunsMemoryGateway(MemoryUsers):
     """`gateway_program` keeps the entries and answers; `gateway_container` is None if there is none.
 
     `subnet` may be changed, as if someone had removed the network. `taken` are foreign addresses on it. `knows_sources`

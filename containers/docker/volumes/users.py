@@ -3,6 +3,7 @@
 import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
+from typing import Any
 
 from containers.docker.lookup import Lookup
 from containers.docker.observations import read_rows
@@ -32,24 +33,40 @@ class Users:
         self._lookup = lookup
         self._asked: dict[str, int] = {}
         self._stuck_until: dict[str, float] = {}
+        self._has_asked = False
+        """Whether `_asked` has all containers without the label. There are no new ones."""
 
     def highest(self, block: Collection[int]) -> int | None:
         """Returns the highest number. All of ours count, and of other installations those that lie in the block."""
         return max((user for user in self._list(block) if user <= HIGHEST), default=None)
 
+    def has(self, user: int) -> bool:
+        """Returns whether any container or volume has this number. Lists only those, because there may be hundreds of
+        others.
+        """
+        if not self._has_asked:
+            self.highest(())
+        return user in self._asked.values() or any(self._list_rows(PROJECT_LABEL, f"{USER_LABEL}={user}"))
+
+    def _list_rows(self, *labels: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """Returns the containers and the volumes with these labels."""
+        chosen = {"label": list(labels)}
+        with self._connection.call() as client:
+            containers = client.containers(all=True, filters=chosen)
+        with self._connection.call() as client, understand_answer():
+            return containers, client.volumes(filters=chosen)["Volumes"] or []
+
     def _list(self, block: Collection[int]) -> Iterator[int]:
-        of_agents = {"label": [PROJECT_LABEL]}
-        with self._connection.call() as client:
-            containers = client.containers(all=True, filters=of_agents)
-        with self._connection.call() as client:
-            volumes = client.volumes(filters=of_agents)
+        containers, volumes = self._list_rows(PROJECT_LABEL)
         with understand_answer():
             # A list may have hundreds of rows, so only the user is read from them.
             unlabelled = [row for row in containers if _read_label(row["Labels"]) is None]
-            labels = [each["Labels"] or {} for each in (*containers, *(volumes["Volumes"] or []))]
+            labels = [each["Labels"] or {} for each in (*containers, *volumes)]
             labelled = [(user, each) for each in labels if (user := _read_label(each)) is not None]
             yield from (user for user, each in labelled if user in block or is_ours(each))
-        yield from (self._ask(container) for container in read_rows(unlabelled) if is_ours(container.labels))
+            ours = [container for container in read_rows(unlabelled) if is_ours(container.labels)]
+        yield from map(self._ask, ours)
+        self._has_asked = all(container.container_id in self._asked for container in ours)
 
     def _ask(self, container: Observation) -> int:
         """Returns the container's user, or 0 if the engine does not answer for it: other deploys must not fail then."""

@@ -107,6 +107,9 @@ class Observations:
     def highest_user(self, block: Collection[int]) -> int | None:
         return max((user for user in self._users(block) if user <= HIGHEST), default=None)
 
+    def has_user(self, user: int) -> bool:
+        return bool(self._services.list_rows({USER_LABEL: str(user)}) or self._list_volumes([f"{USER_LABEL}={user}"]))
+
     def _users(self, block: Collection[int]) -> Iterator[int]:
         """Yields the users of services and of volumes here. Those of other installations count if their number lies in
         the block.

@@ -27,19 +27,23 @@ def choose_remedy(
     crash_count: int = 0,
     recreated_at: datetime | None = None,
     outdated: bool = False,
+    crowded: bool = False,
     drifted: bool = False,
     barred: bool = False,
 ) -> Remedy | None:
     """Returns what to do, or None if there is nothing to do or an operation is in flight.
 
     - `outdated`: the container has an earlier generation than the last claim, after an interrupted restart or with new
-      credentials, or more than one container of the project runs.
+      credentials.
+    - `crowded`: more than one container of the project runs. They poll the same bot and disturb each other.
     - `drifted`: the container's networks, limits, privileges or restart policy were changed from outside, or
       there is a second container that does not run.
     - `barred`: no agent may run now because its firewall is not in place.
     """
     remedy = Remedy.UPDATE if choose_due(facts) else None
-    remedy = remedy or _choose(facts, crash_count=crash_count, recreated_at=recreated_at, outdated=outdated)
+    remedy = remedy or _choose(
+        facts, crash_count=crash_count, recreated_at=recreated_at, outdated=outdated, crowded=crowded
+    )
     if drifted and remedy is None and not facts.operation and facts.state is not None:
         remedy = Remedy.REALIGN
     return _instead(remedy, facts) if barred else remedy
@@ -52,7 +56,9 @@ def _instead(remedy: Remedy | None, facts: Facts) -> Remedy | None:
     return Remedy.STOP_UNPROTECTED if facts.is_up else None
 
 
-def _choose(facts: Facts, *, crash_count: int, recreated_at: datetime | None, outdated: bool) -> Remedy | None:
+def _choose(
+    facts: Facts, *, crash_count: int, recreated_at: datetime | None, outdated: bool, crowded: bool
+) -> Remedy | None:
     if facts.operation:
         return None
     if facts.desired == Desired.DELETED:
@@ -60,12 +66,12 @@ def _choose(facts: Facts, *, crash_count: int, recreated_at: datetime | None, ou
     if facts.suspended or facts.desired == Desired.STOPPED or facts.gave_up or facts.kept_down:
         return Remedy.TAKE_DOWN if facts.is_up else None
     if facts.failed:
-        return None
+        return Remedy.TAKE_DOWN if crowded else None  # a failed restart leaves the former container running, but one
     if facts.state is None:
         until = recreated_at and recreated_at + CRASH_WINDOW
         recently = lasts(until, at_most=CRASH_WINDOW, now=facts.now)
         return Remedy.DECLARE_FAILED if recently else Remedy.RECREATE
-    return _remedy_when_wanted(facts, crash_count=crash_count, outdated=outdated)
+    return _remedy_when_wanted(facts, crash_count=crash_count, outdated=outdated or crowded)
 
 
 def _remedy_when_wanted(facts: Facts, *, crash_count: int, outdated: bool) -> Remedy | None:

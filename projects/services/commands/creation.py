@@ -17,7 +17,6 @@ from projects.models.agent_user import take_uid
 from projects.models.operation import Claim
 from projects.models.provider import read_named_for
 from projects.rules.status.lifecycle import Desired
-from projects.services.agent_users import learn_users
 from projects.services.bulkheads import COMMANDS, takes_place
 from projects.services.commands.admission import (
     check_bot,
@@ -59,10 +58,9 @@ def create_project(*, owner: User, wanted: NewProject, actor: Actor) -> Project:
     """
     with command_deadline():
         check = _look_then_ask(owner=owner, wanted=wanted)
-        learn_users()
         project, claim = _insert_claimed(owner=owner, wanted=wanted, check=check)
         try:
-            outcome = bring_up(project, claim, desired_if_silent=Desired.DELETED)
+            outcome = bring_up(project, claim, desired_if_silent=Desired.DELETED, is_new=True)
             events = _deploy_events(project, actor, check, outcome.error)
             if outcome.error is None:
                 record_outcome(project, claim, outcome, events=events)

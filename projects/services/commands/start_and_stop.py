@@ -27,7 +27,7 @@ from projects.models import Project
 from projects.models.operation import Claim
 from projects.models.processes.watcher import agents_are_barred
 from projects.rules.status.lifecycle import Desired
-from projects.services.agent_users import learn_users
+from projects.services.agent_users import ensure_user
 from projects.services.commands.lost_memory import record_lost_memory
 from projects.services.container_spec import build_spec
 from projects.services.credentials.pairing_secret import ensure_pairing_secret
@@ -52,8 +52,10 @@ def bring_up(
     desired_if_silent: Desired,
     or_newest: bool = True,
     seen: Observation | None = None,
+    is_new: bool = False,
 ) -> Outcome:
-    """Starts a container of the claim's generation. `seen` is the observation from before the claim.
+    """Starts a container of the claim's generation. `seen` is the observation from before the claim. `is_new`: nothing
+    of the project has run yet, so it can get another user.
 
     If the engine stops answering, the outcome sets `desired_if_silent`, the state that was desired before: the caller
     gets a 503, and the watcher restores that state when the engine answers again. If the engine refuses, the outcome
@@ -63,7 +65,7 @@ def bring_up(
     try:
         if agents_are_barred():
             raise FirewallMissingError
-        _ensure_user(project)
+        ensure_user(project, is_new=is_new)
         ensure_pairing_secret(project)
         place, (made, at) = _deploy_somewhere(project, claim, or_newest=or_newest, seen=seen)
     except SupersededError:
@@ -121,13 +123,6 @@ def _deploy(project: Project, claim: Claim, place: Place | None, seen: Observati
     finally:
         if notification is not None:
             notification.finish()
-
-
-def _ensure_user(project: Project) -> None:
-    """Gives a user id to a project that was last deployed when all agents had the same."""
-    if project.uid is None:
-        learn_users()
-        project.ensure_uid()
 
 
 def take_down(project: Project, claim: Claim, prefetch: Prefetch = list) -> Outcome:

@@ -35,8 +35,14 @@ class Decision:
 
     remedy: Remedy
     outdated: bool
+    crowded: bool
     drifted: bool
     barred: bool
+
+    def is_still_right(self, project: Project) -> bool:
+        return self == decide(
+            project, outdated=self.outdated, crowded=self.crowded, drifted=self.drifted, barred=self.barred
+        )
 
 
 def reconcile_project(
@@ -67,25 +73,29 @@ def reconcile_project(
     if not repair or (seen is not None and seen.is_hearsay):
         note_success(project)
         return None
-    outdated = seen is not None and (seen.generation < project.generation or _count_up(group) > 1)
+    outdated = seen is not None and seen.generation < project.generation
+    crowded = seen is not None and sum(each.is_up for each in group) > 1
     drifted = seen is not None and (seen.has_drifted or bool(find_spare(group)))
-    decision = decide(project, outdated=outdated, drifted=drifted, barred=barred)
+    decision = decide(project, outdated=outdated, crowded=crowded, drifted=drifted, barred=barred)
     note_protection(project, barred=barred)
     if decision is None:
         note_success(project)
     return decision
 
 
-def decide(project: Project, *, outdated: bool, drifted: bool, barred: bool) -> Decision | None:
+def decide(project: Project, *, outdated: bool, crowded: bool, drifted: bool, barred: bool) -> Decision | None:
     remedy = choose_remedy(
         project.facts(),
         crash_count=project.crash_count,
         recreated_at=project.recreated_at,
         outdated=outdated,
+        crowded=crowded,
         drifted=drifted,
         barred=barred,
     )
-    return None if remedy is None else Decision(remedy=remedy, outdated=outdated, drifted=drifted, barred=barred)
+    if remedy is None:
+        return None
+    return Decision(remedy=remedy, outdated=outdated, crowded=crowded, drifted=drifted, barred=barred)
 
 
 def has_to_be_inspected(project: Project, group: Sequence[Observation], find_end: FindEnd, *, is_changed: bool) -> bool:
@@ -135,11 +145,6 @@ def _ask(group: Sequence[Observation], answer: Answer | None) -> Observation | N
     return answer() if answer is not None else next(iter(group), None)
 
 
-def _count_up(group: Sequence[Observation]) -> int:
-    """Counts containers that are up. Several of one agent would poll the same bot and disturb each other."""
-    return sum(each.is_up for each in group)
-
-
 @dataclass(frozen=True, slots=True)
 class Repair:
     """A repair outside of a round. It records errors in the row like a round.
@@ -154,7 +159,7 @@ class Repair:
         project, result = self.project, Round(at=clock.now())
         try:
             project.reread()
-            if self._is_still_right() and repair_within_round(project, self.decision.remedy, result):
+            if self.decision.is_still_right(project) and repair_within_round(project, self.decision.remedy, result):
                 note_success(project)
         except ProjectGoneError:
             return
@@ -163,10 +168,6 @@ class Repair:
                 log.warning("Could not %s %s: %s", self.decision.remedy.value, project.container_name, error)
             else:
                 note_failure(project, error, result.failed, doing=self.decision.remedy.value)
-
-    def _is_still_right(self) -> bool:
-        known = self.decision
-        return known == decide(self.project, outdated=known.outdated, drifted=known.drifted, barred=known.barred)
 
 
 def repair_within_round(project: Project, remedy: Remedy, result: Round) -> bool:

@@ -67,6 +67,11 @@ REMEDIES: list[tuple[Facts, dict[str, Any], Remedy | None]] = [
     (GONE, {"recreated_at": NOW - CRASH_WINDOW + MOMENT}, Remedy.DECLARE_FAILED),
     (facts(GONE, failed=True), {}, None),
     (facts(EXITED, failed=True), {}, None),
+    (facts(failed=True), {"outdated": True}, None),
+    (facts(failed=True), {"crowded": True}, Remedy.TAKE_DOWN),
+    (facts(), {"crowded": True}, Remedy.BRING_BACK),
+    (facts(desired=Desired.STOPPED), {"crowded": True}, Remedy.TAKE_DOWN),
+    (facts(desired=Desired.DELETED), {"crowded": True}, Remedy.FINISH_DELETION),
     (facts(EXITED, gave_up=True), {}, None),
     (facts(RETRYING, gave_up=True), {}, Remedy.TAKE_DOWN),
     (facts(gave_up=True), {}, Remedy.TAKE_DOWN),
@@ -100,11 +105,14 @@ def test_nothing_is_repaired_during_an_operation(
     assert choose_remedy(seen._replace(operation=operation), **history) is None
 
 
-@given(ANY_FACTS, st.integers(0, 20), MOMENTS, st.booleans())
+@given(ANY_FACTS, st.integers(0, 20), MOMENTS, st.booleans(), st.booleans())
 def test_remedies_follow_the_desired_state(
-    known: Facts, crash_count: int, recreated_at: datetime | None, outdated: bool
+    known: Facts, crash_count: int, recreated_at: datetime | None, outdated: bool, crowded: bool
 ) -> None:
-    remedy = choose_remedy(known, crash_count=crash_count, recreated_at=recreated_at, outdated=outdated)
+    known = known._replace(state=ContainerState.RUNNING) if crowded else known
+    remedy = choose_remedy(
+        known, crash_count=crash_count, recreated_at=recreated_at, outdated=outdated, crowded=crowded
+    )
     if remedy in {Remedy.BRING_BACK, Remedy.RECREATE}:
         assert (known.desired, known.suspended, known.gave_up) == (Desired.RUNNING, False, False)
         assert not known.failed or known.state is not None

@@ -100,10 +100,14 @@ def test_an_old_project_gets_an_unused_user_number(api: APIClient, engine: Memor
 def test_a_possibly_used_number_is_not_assigned(
     error: type[EngineError], status: int, api: APIClient, body: dict[str, Any], engine: MemoryEngine
 ) -> None:
-    engine.fail("highest_user", error)
-    assert api.post("/api/projects", body).status_code == status
-    assert not Project.objects.exists()
-    assert Installation.objects.filter(next_uid=None).exists() or not Installation.objects.exists()
+    lost = create_numbered(api, 1)
+    for verb in ("has_user", "highest_user"):
+        restore(next_uid=None, without=Project.objects.filter(pk=lost.pk))
+        engine.fail(verb, error)
+        assert api.post("/api/projects", body).status_code == status
+        assert not Project.objects.exists()
+    assert users_on(engine) == {lost.uid}
+    assert create_numbered(api, 2).uid not in {lost.uid, None}
 
 
 @pytest.mark.parametrize("error", [EngineUnavailableError, EngineRefusedError])

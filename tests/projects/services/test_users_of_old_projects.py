@@ -79,5 +79,5 @@ def test_two_deploys_of_an_old_project_agree_on_its_user(project: Project) -> No
     Project.objects.update(uid=None)
     same = [Project.objects.get(pk=project.pk) for _ in range(2)]
     for each in same:
-        each.ensure_uid()
+        each.change_uid()
     assert same[0].uid == same[1].uid == Project.objects.get().uid

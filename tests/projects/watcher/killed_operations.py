@@ -21,7 +21,7 @@ MOST = 80
 
 
 STEPS = (
-    *("image_exists", "describe_host", "highest_user", "inspect", "observe", "deploy", "deploy.create"),
+    *("image_exists", "describe_host", "highest_user", "has_user", "inspect", "observe", "deploy", "deploy.create"),
     *("deploy.confirm", "deploy.start", "stop", "remove", "logs", "list_volumes", "read_secrets", "quarantine"),
 )
 

@@ -96,10 +96,10 @@ def find_wrong(scene: Scene) -> list[str]:
     checks = {
         f"the operation {row.operation}": bool(row.operation) or row.desired == "deleted",
         f"{row.reconcile_failures} failures": row.reconcile_failures > 0,
-        f"{len(up)} of {len(left)} containers are up": len(left) > 1 and bool(up) and is_settled,
+        f"{len(up)} of {len(left)} containers are up": len(left) > 1 and bool(up),
         f"the status {answer['status']}": answer["status"] not in expected(row, is_up=bool(up)),
         "no reason": answer["status"] in {"failed", "crashed"} and not answer["status_reason"]["message"],
-        "another container or image": bool(others) and is_settled,
+        "another container or image": bool(others),
         "another generation": any(each.observation.generation != row.generation for each in up) and is_settled,
         f"the step {row.update_step}": answer["status"] == "running" and bool(row.update_step) and is_settled,
         "a copy": bool(copies) and not row.update_step,
