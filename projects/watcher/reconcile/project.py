@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from typing import NamedTuple
 
 from accounts import clock
 from containers.errors import ContainerSilentError, EngineUnavailableError, FirewallMissingError, GatewayMissingError
@@ -29,20 +30,20 @@ log = logging.getLogger(__name__)
 SILENT = "The engine does not say how this container is, though it answers for others."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
-    """What to do about a project, with the facts about its containers that are not in the row."""
+class Differences(NamedTuple):
+    """The facts about a project's containers that are not in its row; see `choose_remedy`."""
+
+    outdated: bool = False
+    crowded: bool = False
+    drifted: bool = False
+    barred: bool = False
+
+
+class Decision(NamedTuple):
+    """What to do about a project, and why."""
 
     remedy: Remedy
-    outdated: bool
-    crowded: bool
-    drifted: bool
-    barred: bool
-
-    def is_still_right(self, project: Project) -> bool:
-        return self == decide(
-            project, outdated=self.outdated, crowded=self.crowded, drifted=self.drifted, barred=self.barred
-        )
+    differences: Differences
 
 
 def reconcile_project(
@@ -73,29 +74,28 @@ def reconcile_project(
     if not repair or (seen is not None and seen.is_hearsay):
         note_success(project)
         return None
-    outdated = seen is not None and seen.generation < project.generation
-    crowded = seen is not None and sum(each.is_up for each in group) > 1
-    drifted = seen is not None and (seen.has_drifted or bool(find_spare(group)))
-    decision = decide(project, outdated=outdated, crowded=crowded, drifted=drifted, barred=barred)
+    decision = decide(project, compare(project, seen, group, barred=barred))
     note_protection(project, barred=barred)
     if decision is None:
         note_success(project)
     return decision
 
 
-def decide(project: Project, *, outdated: bool, crowded: bool, drifted: bool, barred: bool) -> Decision | None:
-    remedy = choose_remedy(
-        project.facts(),
-        crash_count=project.crash_count,
-        recreated_at=project.recreated_at,
-        outdated=outdated,
-        crowded=crowded,
-        drifted=drifted,
+def compare(project: Project, seen: Observation | None, group: Sequence[Observation], *, barred: bool) -> Differences:
+    if seen is None:
+        return Differences(barred=barred)
+    return Differences(
+        outdated=seen.generation < project.generation,
+        crowded=sum(each.is_up for each in group) > 1,
+        drifted=seen.has_drifted or bool(find_spare(group)),
         barred=barred,
     )
-    if remedy is None:
-        return None
-    return Decision(remedy=remedy, outdated=outdated, crowded=crowded, drifted=drifted, barred=barred)
+
+
+def decide(project: Project, differences: Differences) -> Decision | None:
+    crash_count, recreated_at, facts = project.crash_count, project.recreated_at, differences._asdict()
+    remedy = choose_remedy(project.facts(), crash_count=crash_count, recreated_at=recreated_at, **facts)
+    return None if remedy is None else Decision(remedy, differences)
 
 
 def has_to_be_inspected(project: Project, group: Sequence[Observation], find_end: FindEnd, *, is_changed: bool) -> bool:
@@ -159,7 +159,8 @@ class Repair:
         project, result = self.project, Round(at=clock.now())
         try:
             project.reread()
-            if self.decision.is_still_right(project) and repair_within_round(project, self.decision.remedy, result):
+            is_still_right = self.decision == decide(project, self.decision.differences)
+            if is_still_right and repair_within_round(project, self.decision.remedy, result):
                 note_success(project)
         except ProjectGoneError:
             return
