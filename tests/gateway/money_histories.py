@@ -119,7 +119,7 @@ class History:
         copied: Future[Any] = Future()
         before, self._processes = self.folder, self._processes + 1
         ledger._disk._queue._collected.clear()
-        ledger._disk._queue._queue.put(Task(lambda _: shutil.copytree(before, self.folder), copied, is_read=True))
+        ledger._disk._queue.put(Task(lambda _: shutil.copytree(before, self.folder), copied, is_read=True))
         copied.result(60)
         for call in self.calls:
             self._sell(call, call.reservation.tokens)

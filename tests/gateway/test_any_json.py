@@ -188,5 +188,5 @@ def test_a_failing_job_fails_no_other_job_and_the_thread_survives(tmp_path: Path
         type(None),
     ]
     names = disk.submit(lambda connection: [row[0] for row in connection.execute("SELECT name FROM meta")]).result(60)
-    assert sorted(names) == ["one", "three", "two"]
+    assert sorted(names) == ["commit", "one", "three", "two"]
     disk.close()

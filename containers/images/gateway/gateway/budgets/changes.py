@@ -4,11 +4,10 @@
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import astuple, dataclass, field, fields
 from typing import NamedTuple, Protocol
 
-from gateway.budgets.tasks import Work
 from gateway.meters.usage import MAX_COUNT
 
 COLUMNS = ("messages", "requests", "errors", "estimated", "input", "output", "cached", "money")
@@ -153,23 +152,17 @@ def settle(reservation: Reservation, counts: Counts, *, model: str) -> Settle:
     return Settle(ids, {cell: counts} if model or any(_values(counts)) else {})
 
 
-def merge(works: Iterable[Work]) -> list[Work]:
-    """Returns fewer works with the same effect: all amounts together come last, after what they may settle."""
-    others: list[Work] = []
-    ids: list[int] = []
-    cells: dict[Cell, Counts] = {}
-    for work in works:
-        if not isinstance(work, Settle):
-            others.append(work)
-            continue
-        ids += work.ids
-        add_to(cells, work.cells)
-    return [*others, Settle(tuple(ids), cells)]
-
-
 def add_to(cells: dict[Cell, Counts], more: dict[Cell, Counts]) -> None:
     for cell, counts in more.items():
         cells[cell] = cells[cell] + counts if cell in cells else counts
+
+
+def by_day(cells: dict[Cell, Counts]) -> dict[Cell, Counts]:
+    """Returns the sums of days, which take little memory."""
+    days: dict[Cell, Counts] = {}
+    for cell, counts in cells.items():
+        add_to(days, {Cell(cell.project, cell.hour // 24 * 24, ""): counts})
+    return days
 
 
 def add(connection: sqlite3.Connection, cell: Cell, counts: Counts) -> int:

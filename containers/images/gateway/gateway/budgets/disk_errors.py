@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 _SQL_MISTAKE = 1
-_CORRUPT, _NO_DATABASE = 11, 26
+_CORRUPT, _FULL, _NO_DATABASE = 11, 13, 26
 _LOST_TABLE = "no such table"
 """The message for a file that someone has emptied: to SQLite, an empty file is a database without tables."""
 _NO_TEXT = "Could not decode to UTF-8"
@@ -53,6 +53,11 @@ def is_of_disk(error: BaseException) -> bool:
     if isinstance(error, sqlite3.OperationalError):
         return _code_of(error) != _SQL_MISTAKE
     return isinstance(error, OSError) or is_damage(error)
+
+
+def is_full(error: BaseException) -> bool:
+    """Whether SQLite found no room, and so did not write what it was to write last."""
+    return _code_of(error) == _FULL
 
 
 def describe(error: BaseException, folder: Path | None = None) -> str:

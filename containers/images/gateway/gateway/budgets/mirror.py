@@ -9,7 +9,7 @@ import uuid
 from collections import deque
 from dataclasses import astuple, replace
 
-from gateway.budgets.changes import Cell, Counts, Reservation, add, add_to
+from gateway.budgets.changes import Cell, Counts, Reservation, add, add_to, by_day
 from gateway.budgets.tasks import Work
 
 MOST_CELLS = 50_000
@@ -50,7 +50,7 @@ class Mirror:
     def add(self, cells: dict[Cell, Counts], seq: int) -> None:
         add_to(self._unread, cells)
         if len(self._unread) > max(MOST_CELLS, 2 * self._days):
-            self._unread = _by_day(self._unread)
+            self._unread = by_day(self._unread)
             self._days = len(self._unread)
         self._seq = max(self._seq, seq)
 
@@ -64,7 +64,7 @@ class Mirror:
         while len(self._shown) > MOST_SHOWN:
             later, cells = self._shown.pop()
             add_to(cells, self._shown.pop()[1])
-            self._shown.append((later, _by_day(cells) if len(cells) > MOST_CELLS else cells))
+            self._shown.append((later, by_day(cells) if len(cells) > MOST_CELLS else cells))
 
     def forget_usage(self) -> None:
         """Forgets the usage, because the service has it under another store, or the file was written again."""
@@ -89,10 +89,3 @@ class Mirror:
         self.forget_usage()
         self.add(cells, seq)
         return store
-
-
-def _by_day(cells: dict[Cell, Counts]) -> dict[Cell, Counts]:
-    days: dict[Cell, Counts] = {}
-    for cell, counts in cells.items():
-        add_to(days, {Cell(cell.project, cell.hour // 24 * 24, ""): counts})
-    return days

@@ -3,47 +3,41 @@
 import logging
 import sqlite3
 import time
+import uuid
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from gateway.budgets.content_check import has_nonsense
-from gateway.budgets.disk_errors import ReplacedError, is_damage, is_of_disk
+from gateway.budgets.disk_errors import ReplacedError, is_damage, is_full, is_of_disk
+from gateway.budgets.schema import SCHEMA
 from gateway.budgets.tasks import Work
 from gateway.budgets.torn_file import ENDINGS, TornFile
-
-SCHEMA = """
-CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS openings (before INTEGER NOT NULL, first INTEGER NOT NULL);
-CREATE TABLE IF NOT EXISTS reservations (
-    id INTEGER PRIMARY KEY, project TEXT NOT NULL, hour INTEGER NOT NULL, model TEXT NOT NULL,
-    input INTEGER NOT NULL, output INTEGER NOT NULL, money INTEGER NOT NULL
-);
-CREATE TABLE IF NOT EXISTS advances (
-    project TEXT NOT NULL, hour INTEGER NOT NULL, tokens INTEGER NOT NULL, money INTEGER NOT NULL,
-    PRIMARY KEY (project, hour)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS usage (
-    project TEXT NOT NULL, hour INTEGER NOT NULL, model TEXT NOT NULL, messages INTEGER NOT NULL DEFAULT 0,
-    requests INTEGER NOT NULL DEFAULT 0, errors INTEGER NOT NULL DEFAULT 0, estimated INTEGER NOT NULL DEFAULT 0,
-    input INTEGER NOT NULL DEFAULT 0, output INTEGER NOT NULL DEFAULT 0, cached INTEGER NOT NULL DEFAULT 0,
-    money INTEGER NOT NULL DEFAULT 0, seq INTEGER NOT NULL, PRIMARY KEY (project, hour, model)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS sizes (
-    project TEXT NOT NULL, hour INTEGER NOT NULL, tokens INTEGER NOT NULL, money INTEGER NOT NULL,
-    PRIMARY KEY (project, hour)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS refusals (
-    project TEXT NOT NULL, fact TEXT NOT NULL, at REAL NOT NULL, PRIMARY KEY (project, fact)
-) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS usage_by_seq ON usage (seq);
-"""
 
 LOCKED_FOR = 1.0
 """Seconds to wait for another program that has locked the file, such as a shell of an operator."""
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    token: str
+    """What the transaction has left in the file."""
+    answers: list[Any]
+    """What its works have returned."""
+    store: str
+    """The id that was given to a file without one; otherwise empty."""
+
+
+class UnknownOutcomeError(Exception):
+    """A commit failed when the log may have had it already. Then the next opening of the file finds it there."""
+
+    def __init__(self, commit: Commit, error: sqlite3.Error) -> None:
+        super().__init__()
+        self.commit, self.error = commit, error
 
 
 class UsageFile:
@@ -98,25 +92,40 @@ class UsageFile:
         if not is_same:
             raise ReplacedError
 
-    def change(self, works: list[Work], fill: Callable[[sqlite3.Connection], str] | None) -> tuple[list[Any], str]:
+    def change(self, works: list[Work], fill: Callable[[sqlite3.Connection], str] | None) -> Commit:
         """Runs all works in one transaction, or none of them. `fill` fills a file that has lost its id, before that.
 
-        Returns their results, and the id that `fill` has given to the file. Raises what a work may raise.
+        Raises what a work may raise, and UnknownOutcomeError.
         """
-        connection, store = self.connection, ""
+        connection, store, token = self.connection, "", uuid.uuid4().hex
         self._refuse_replaced()
         connection.execute("BEGIN IMMEDIATE")
         try:
             if fill is not None and not read_meta(connection, "store"):
                 store = fill(connection)
-            answers = [work(connection) for work in works]
-            connection.execute("COMMIT")
+            commit = Commit(token, [work(connection) for work in works], store)
+            connection.execute("INSERT OR REPLACE INTO meta VALUES ('commit', ?)", (token,))
         except BaseException:
             _roll_back(connection)
             raise
-        if store:
-            self.torn.forget()
-        return answers, store
+        try:
+            connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            is_open = connection.in_transaction
+            _roll_back(connection)
+            if is_open or is_full(error):  # then the last page was not written
+                raise
+            raise UnknownOutcomeError(commit, error) from error
+        return commit
+
+    def has(self, commit: Commit) -> bool:
+        """Whether this was the last commit. Makes it durable first, which a failed one may not be. Raises what reading
+        may raise.
+        """
+        connection = self.connection
+        self._refuse_replaced()
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        return read_meta(connection, "commit") == commit.token
 
     def read(self, work: Work) -> Any:
         """Runs the work in a transaction that changes nothing."""
