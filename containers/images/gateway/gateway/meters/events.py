@@ -13,6 +13,9 @@ import orjson
 MAX_EVENT = 1024 * 1024
 """The most bytes of an event. An image can be large; a larger event is passed on without being read."""
 
+LONGEST_MODEL = 200
+"""Characters, as in a request. A longer name would be compared with patterns for minutes, and remembered."""
+
 END_OF_STREAM = "[DONE]"
 """The data of the last event."""
 
@@ -142,10 +145,10 @@ def find_error(document: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def read_model(document: dict[str, Any]) -> str:
-    """Returns the model named in an answer or an event; empty if it names none."""
+    """Returns the model named in an answer or an event, no longer than a real name; empty if it names none."""
     if isinstance(named := document.get("model"), str):
-        return named
+        return named[:LONGEST_MODEL]
     for name in ("response", "message"):
         if isinstance(holder := document.get(name), dict) and isinstance(named := holder.get("model"), str):
-            return named
+            return named[:LONGEST_MODEL]
     return ""
