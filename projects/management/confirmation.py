@@ -2,13 +2,20 @@
 
 import sys
 
+from django.core.management.base import CommandError
+
 NO_ANSWER = "There is no answer, because the input has ended. Nothing was done. --yes does it without asking."
+ANOTHER_ANSWER = "The answer is not {}. Nothing was done."
 
 
-def confirms(word: str, purpose: str) -> bool:
-    """Returns whether the operator types this word. Returns False if there is no input, and says so."""
+def require_confirmation(word: str, purpose: str) -> None:
+    """Raises `CommandError` unless the operator types this word."""
     try:
-        return input(f"Type {word} {purpose}: ").strip() == word
+        answer = input(f"Type {word} {purpose}: ")
     except EOFError:
-        sys.stdout.write(f"\n{NO_ANSWER}\n")
-        return False
+        sys.stdout.write("\n")  # ends the line of the question
+        raise CommandError(NO_ANSWER) from None
+    except UnicodeDecodeError:
+        answer = ""
+    if answer.strip() != word:
+        raise CommandError(ANOTHER_ANSWER.format(word))

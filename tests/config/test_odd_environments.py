@@ -10,7 +10,6 @@ import pytest
 from django.core.management import get_commands
 
 from config.management.environment import NO_OUTPUT
-from projects.management.confirmation import NO_ANSWER, confirms
 from tests.config.command_arguments import OURS, SERVES
 from tests.config.test_command_arguments import environment  # noqa: F401 - a fixture
 from tests.paths import ROOT
@@ -93,12 +92,3 @@ def test_a_command_whose_result_nobody_could_read_does_nothing(environment: dict
     done = run(environment, "stdout", tmp_path, "backup", "archive.tar")
     assert (done.returncode, done.stderr) == (2, f"{NO_OUTPUT}\n")
     assert list((tmp_path / "here").iterdir()) == []
-
-
-def test_a_command_that_gets_no_answer_says_that_it_did_nothing(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with Path(os.devnull).open() as nothing:
-        monkeypatch.setattr(sys, "stdin", nothing)
-        assert confirms("yes", "to do this") is False
-    assert capsys.readouterr().out == f"Type yes to do this: \n{NO_ANSWER}\n"

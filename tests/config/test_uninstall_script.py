@@ -1,12 +1,15 @@
 """`config/bin/uninstall` asks before anything ends, and the scripts read the service's settings as systemd does."""
 
+import os
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from projects.management.confirmation import NO_ANSWER
+from projects.management.confirmation import ANOTHER_ANSWER, NO_ANSWER
+from tests.config.test_interrupted_scripts import hear_interrupts
 from tests.config.test_scripts import write_program
 from tests.paths import ROOT
 
@@ -54,12 +57,39 @@ def lines(checkout: Path, name: str) -> list[str]:
     return (checkout / name).read_text().splitlines()
 
 
-@pytest.mark.parametrize("said", ["no\n", "y\n", ""])
-def test_without_a_yes_the_service_is_kept(checkout: Path, said: str) -> None:
+ANOTHER = ANOTHER_ANSWER.format("yes")
+
+
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        ("", NO_ANSWER),
+        *((said, ANOTHER) for said in ("no\n", "y\n", "\n", " \n", "no", "YES\n", "y\\\nes\n", "\x1b[A\n")),
+    ],
+)
+def test_without_a_yes_the_service_is_kept(checkout: Path, said: str, sentence: str) -> None:
     done = run(checkout, "uninstall", "--volumes", said=said)
-    assert done.returncode == 0
-    assert (NO_ANSWER in done.stdout) == (not said)
+    assert (done.returncode, done.stderr) == (1, f"{sentence}\n")
     assert lines(checkout, "options") == ["--dry-run --volumes"]
+    assert (checkout / UNIT).exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_at_the_question_keeps_the_service(checkout: Path, number: signal.Signals) -> None:
+    environment = {"DESTDIR": "system", "PATH": "/usr/bin:/bin"}
+    with subprocess.Popen(
+        [checkout / "config/bin/uninstall"], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True, start_new_session=True,
+        preexec_fn=hear_interrupts,  # noqa: PLW1509 - this process has no other threads then
+    ) as process:  # fmt: skip
+        assert process.stdout
+        said = ""
+        while not said.endswith("Type yes to do this: "):
+            said += process.stdout.read(1)
+        os.killpg(process.pid, number)  # as a terminal does
+        _, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (130, "\nInterrupted. Nothing was done.\n")
+    assert lines(checkout, "options") == ["--dry-run"]
     assert (checkout / UNIT).exists()
 
 
@@ -85,6 +115,7 @@ def test_uninstall_lists_asks_stops_the_service_and_then_removes(
     done = run(checkout, "uninstall", *options, said=said)
     assert (done.returncode, done.stderr) == (0, "")
     assert ("Type yes" in done.stdout) == bool(said)
+    assert "Nothing was done" not in done.stdout  # was said of an answer without the end of a line
     data = checkout / "data"
     assert lines(checkout, "calls") == [f"uninstall served {data}", f"uninstall ended {data}"]
     assert lines(checkout, "options") == [f"--dry-run {' '.join(options)}", f"--yes {' '.join(options)}"]

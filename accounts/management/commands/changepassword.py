@@ -12,6 +12,8 @@ from django.views.decorators.debug import sensitive_variables
 from accounts.emails import normalise_email
 from accounts.models import User
 
+NO_TEXT = "The password is not text in UTF-8. Nothing was changed; run this again with another one."
+
 
 class Command(changepassword.Command):
     help = "Change a user's password. Without a terminal, it is read twice from standard input."
@@ -27,23 +29,27 @@ class Command(changepassword.Command):
 
     @sensitive_variables()
     def _get_pass(self, prompt: str = "Password: ") -> str:
-        """Returns what is typed. Raises `CommandError` if that is nothing, and `EOFError` at the end of the input.
-
-        Python reads from a terminal, also if standard input is none. If there is no terminal at all, it would warn that
-        it cannot hide what is typed, and nobody types.
+        """Returns what is typed. Raises `CommandError` if that is nothing or no text, and `EOFError` at the end of the
+        input.
         """
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", GetPassWarning)
-            try:
-                password = getpass(prompt)
-            except GetPassWarning:
-                password = self._read_line()
+        try:
+            password = self._ask(prompt)
+        except UnicodeDecodeError:
+            raise CommandError(NO_TEXT) from None
         if not password:
             raise CommandError("The password is empty. Nothing was changed; run this again with another one.")
         return password
 
-    def _read_line(self) -> str:
-        line = sys.stdin.readline()
+    def _ask(self, prompt: str) -> str:
+        """Python reads from a terminal, also if standard input is none. If there is no terminal at all, it would warn
+        that it cannot hide what is typed, and nobody types.
+        """
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", GetPassWarning)
+            try:
+                return getpass(prompt)
+            except GetPassWarning:
+                line = sys.stdin.readline()
         if not line:
             raise EOFError
         return line.rstrip("\r\n")

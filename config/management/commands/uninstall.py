@@ -17,7 +17,7 @@ from containers.docker import removal
 from containers.docker_api.building.image_build import FIREWALL
 from containers.docker_api.client import Connection
 from containers.errors import EngineError
-from projects.management.confirmation import confirms
+from projects.management.confirmation import require_confirmation
 from projects.models import Watch
 from projects.models.columns.facts import is_watch_alive
 from projects.models.processes.holder import describe_process
@@ -57,8 +57,10 @@ class Command(BaseCommand):
             found = removal.find_belongings(engine)
             files = self._files() if options["data"] else []
             self._report(found, files, options)
-            if options["dry_run"] or not (options["yes"] or confirms("yes", "to do this")):
+            if options["dry_run"]:
                 return
+            if not options["yes"]:
+                require_confirmation("yes", "to do this")
             self._remove_from_engine(engine, found, options)
         except EngineError as error:
             raise CommandError(f"{error} Nothing is lost; run this again.") from None

@@ -4,7 +4,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from containers.errors import EngineError
 from projects.errors import CannotAdoptError
-from projects.management.confirmation import confirms
+from projects.management.confirmation import require_confirmation
 from projects.models import Actor
 from projects.services.inventory.installation import Conflicts, adopt, look_for_conflicts
 
@@ -28,8 +28,8 @@ class Command(BaseCommand):
             self._describe(conflicts)
             if options["dry_run"]:
                 return
-            if conflicts and not options["yes"] and not confirms("adopt", "to go on with this database"):
-                raise CommandError("Nothing was changed.")
+            if conflicts and not options["yes"]:
+                require_confirmation("adopt", "to go on with this database")
             for line in adopt(actor=OPERATOR):
                 self.stdout.write(self.style.SUCCESS(line))
         except (EngineError, CannotAdoptError) as error:

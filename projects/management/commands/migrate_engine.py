@@ -8,7 +8,7 @@ from containers.docker_api.client import Connection
 from containers.errors import EngineError
 from containers.swarm.placement.capacity import free_here
 from projects.errors import ProjectError
-from projects.management.confirmation import confirms
+from projects.management.confirmation import require_confirmation
 from projects.rules.sizes import MIB
 from projects.services.staff.migration import Migration, Move, NotStartedError
 from projects.watcher.leader import Leadership, LeadershipLostError, become_leader, name_watcher
@@ -50,8 +50,8 @@ class Command(BaseCommand):
             self._check(migration, moves)
             if options["dry_run"]:
                 return
-            if not options["yes"] and not confirms("move", "to begin"):
-                raise CommandError("Nothing was changed.")
+            if not options["yes"]:
+                require_confirmation("move", "to begin")
             self._move_all(migration, moves, leadership)
         except (EngineError, ProjectError) as error:
             raise CommandError(f"{error} Remove the cause, and run this again.") from error

@@ -7,7 +7,7 @@ from accounts import clock
 from accounts.models import User
 from containers.errors import EngineError
 from projects.errors import CannotAdoptError
-from projects.management.confirmation import confirms
+from projects.management.confirmation import require_confirmation
 from projects.models import Actor, AgentType, Plan, Quarantined
 from projects.services.inventory.decisions import (
     adopt_from_quarantine,
@@ -89,8 +89,8 @@ class Command(BaseCommand):
         if not chosen:
             raise CommandError("Name the projects to delete, or say --expired for all that were kept for 30 days.")
         self._list(chosen.values())
-        if not options["yes"] and not confirms(str(len(chosen)), "to delete that many permanently"):
-            raise CommandError("Nothing was deleted.")
+        if not options["yes"]:
+            require_confirmation(str(len(chosen)), "to delete that many permanently")
         for entry in chosen.values():
             delete_from_quarantine(entry=entry, actor=OPERATOR)
             self.stdout.write(self.style.SUCCESS(f"Deleted {entry.key}."))

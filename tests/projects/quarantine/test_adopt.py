@@ -32,7 +32,7 @@ def test_a_dry_run_and_another_word_change_nothing(
     assert "deploy 7" in run("adopt", "--dry-run")
     for typed in ("yes\n", ""):  # empty without a terminal
         monkeypatch.setattr("sys.stdin", StringIO(typed))
-        with pytest.raises(CommandError, match="Nothing was changed"):
+        with pytest.raises(CommandError, match="Nothing was done"):
             run("adopt")
     assert (photograph(engine), Project.objects.get().generation) == (before, 1)
 

@@ -88,7 +88,7 @@ def test_an_agent_is_deleted_after_the_number_is_typed(
     before = photograph(engine)
     for typed in ("yes\n", ""):  # empty without a terminal
         monkeypatch.setattr("sys.stdin", StringIO(typed))
-        with pytest.raises(CommandError, match="Nothing was deleted"):
+        with pytest.raises(CommandError, match="Nothing was done"):
             run("quarantine", "delete", entry.key)
     assert photograph(engine) == before
     monkeypatch.setattr("sys.stdin", StringIO("1\n"))

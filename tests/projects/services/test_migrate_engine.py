@@ -48,7 +48,7 @@ def test_without_a_terminal_to_confirm_nothing_is_moved(
     move: Callable[..., None], former: MemoryEngine, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdin", StringIO())
-    with pytest.raises(CommandError, match="Nothing was changed"):
+    with pytest.raises(CommandError, match="Nothing was done"):
         call_command("migrate_engine", "--from", "unix:///nowhere")
     assert former.containers[project.container_name].is_up
 
