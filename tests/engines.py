@@ -1,6 +1,7 @@
 """The Docker engine of the tests, which `DOCKER_HOST` names. docker-py's own client ignores that variable."""
 
 import os
+import re
 from contextlib import suppress
 from functools import partial
 from ipaddress import ip_network
@@ -14,8 +15,10 @@ from containers.docker.gateway.payload import LABEL as GATEWAY_LABEL
 from containers.docker.networks.rules_container import LABEL
 from containers.firewall.bridge import is_here
 from containers.firewall.iptables import remove_rules
+from containers.identity import NAME_DIGITS
 from containers.programs import ProgramError, run_program
 from containers.vocabulary import INSTANCE_LABEL
+from containers.volume_containers import HANDOVER_LABEL
 from tests.waiting import wait_until
 
 USUAL = "unix:///var/run/docker.sock"
@@ -31,8 +34,25 @@ def connect(address: str | None = None, *, timeout: int = 120) -> docker.APIClie
     return docker.APIClient(version="auto", timeout=timeout, **options)
 
 
+def instance_of_helper(labels: dict[str, str] | None) -> str:
+    """Returns the instance whose killed process has left this helper container; empty if it is none."""
+    found = re.fullmatch(rf"(.+)-(image|[0-9a-f]{{{NAME_DIGITS}}}):[^:]+", (labels or {}).get(HANDOVER_LABEL, ""))
+    return found[1] if found else ""
+
+
+def remove_helpers(client: Any, instance: str) -> None:
+    """Removes the containers through which a killed process has looked into an image or read a volume."""
+    for helper in client.containers(all=True, filters={"label": [HANDOVER_LABEL]}):
+        if instance_of_helper(helper["Labels"]) == instance:
+            with suppress(docker.errors.APIError):  # it may end by itself
+                client.remove_container(helper["Id"], force=True)
+
+
 def remove_networks(client: Any, instance: str) -> None:
-    """Removes the networks of this instance, with their firewall rules and its gateway, of any installation."""
+    """Removes the networks of this instance, with their firewall rules, its gateway and its helpers, of any
+    installation.
+    """
+    remove_helpers(client, instance)
     for helper in client.containers(all=True, filters={"label": [f"{LABEL}={instance}"]}):
         with suppress(docker.errors.APIError):  # a probe of a killed watcher, which may end by itself
             client.remove_container(helper["Id"], force=True)

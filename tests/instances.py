@@ -19,7 +19,7 @@ import docker.errors
 
 from containers.docker.gateway.payload import LABEL as GATEWAY_LABEL
 from containers.vocabulary import INSTANCE_LABEL
-from tests.engines import connect, names_of_images
+from tests.engines import connect, instance_of_helper, names_of_images
 from tests.leftovers import remove_from_engine
 
 LABELS = (INSTANCE_LABEL, GATEWAY_LABEL)
@@ -102,7 +102,8 @@ def _instances(client: Any) -> set[str]:
         *(client.volumes()["Volumes"] or []),
         *client.networks(),
     ]
-    return {each["Labels"][label] for each in found for label in LABELS if label in (each.get("Labels") or {})}
+    named = {each["Labels"][label] for each in found for label in LABELS if label in (each.get("Labels") or {})}
+    return named | {instance_of_helper(each.get("Labels")) for each in found}
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import docker
 import docker.errors
 
 from config.metrics.folders import sweep_folders
-from tests.engines import connect, remove_images, remove_networks
+from tests.engines import connect, remove_helpers, remove_images, remove_networks
 
 
 def remove_leftovers(environment: Mapping[str, str]) -> None:
@@ -23,6 +23,7 @@ def remove_from_engine(instance: str) -> None:
     with suppress(docker.errors.DockerException):
         client = connect()
         try:
+            remove_helpers(client, instance)  # they keep volumes in use
             for container in client.containers(all=True, filters=chosen):
                 client.remove_container(container["Id"], force=True, v=True)
             for volume in client.volumes(filters=chosen)["Volumes"] or []:

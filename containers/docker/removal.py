@@ -12,14 +12,16 @@ from containers.docker.networks.rules_container import run_removal
 from containers.docker_api.building.image_build import CONTEXT_LABEL
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, MissingError, understand_answer
+from containers.docker_api.usable_images import look_labels
 from containers.errors import EngineRefusedError
 from containers.firewall.bridge import bridge_name, former_bridge_name, gateway_bridge_name, is_here
 from containers.firewall.iptables import can_set_rules, list_chains, remove_rules, rules_for
 from containers.firewall.rules import BRIDGE_PREFIX, PROGRAMS
-from containers.identity import installation_id
+from containers.identity import container_name, installation_id, is_ours
 from containers.outbound.call_limits import time_limit
 from containers.programs import ProgramError
-from containers.vocabulary import INSTALLATION_LABEL
+from containers.vocabulary import INSTALLATION_LABEL, PROJECT_LABEL
+from containers.volume_containers import HANDOVER_LABEL
 
 STOP_TIMEOUT = 5
 """Seconds that a container gets to end."""
@@ -51,8 +53,9 @@ def find_belongings(connection: Connection) -> Belongings:
         networks = client.networks(filters=chosen)
         volumes = client.volumes(filters=chosen)["Volumes"] or []
         images = client.images(filters={"label": [CONTEXT_LABEL]})
+        helpers = _helpers(client.containers(all=True, filters={"label": [HANDOVER_LABEL]}), [*containers, *volumes])
         return Belongings(
-            dict(_ours((row["Names"][0].lstrip("/"), row["Id"], row) for row in containers)),
+            dict(sorted([*_ours((*_name(row), row) for row in containers), *map(_name, helpers)])),
             dict(_ours((row["Name"], row["Id"], row) for row in networks)),
             dict(_ours((row["Name"], row["Name"], row) for row in volumes)),
             {name: name for row in images for name in sorted(row["RepoTags"] or []) if name.startswith("berth/")},
@@ -65,6 +68,23 @@ def _ours(rows: Iterator[tuple[str, str, Mapping[str, Any]]]) -> Iterator[tuple[
     for name, identifier, row in sorted(rows, key=lambda each: each[:2]):
         if settings.BERTH_INSTANCE in (row["Labels"] or {}).values():
             yield name, identifier
+
+
+def _name(row: Mapping[str, Any]) -> tuple[str, str]:
+    return row["Names"][0].lstrip("/"), row["Id"]
+
+
+def _helpers(rows: Iterable[Mapping[str, Any]], owned: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """Yields the containers that killed processes have left: they look into an image, or have the volume of an agent
+    of these objects, which they would keep in use. They have none of an agent's labels.
+    """
+    labels = [row["Labels"] or {} for row in owned]
+    agents = {container_name(each[PROJECT_LABEL]) for each in labels if each.get(PROJECT_LABEL) and is_ours(each)}
+    for row in rows:
+        found = row["Labels"] or {}
+        is_look = look_labels().items() <= found.items()
+        if is_look or found[HANDOVER_LABEL].rpartition(":")[0] in agents:
+            yield row
 
 
 def _bridges(networks: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -115,7 +115,7 @@ class UsableImages:
 
     def _look_into(self, image: UsableImage) -> str:
         self.remove_left_behind()
-        payload = look_payload(image=image.image_id, labels=_own_labels(), places=image.places)
+        payload = look_payload(image=image.image_id, labels=look_labels(), places=image.places)
         try:
             with self._connection.call() as client, understand_answer():
                 looked_into = str(client.create_container_from_config(payload, None)["Id"])
@@ -157,7 +157,7 @@ class UsableImages:
     def remove_left_behind(self) -> None:
         """Removes the containers of killed processes, which keep their images from being removed."""
         with self._connection.call() as client, understand_answer():
-            chosen = [f"{label}={value}" for label, value in _own_labels().items()]
+            chosen = [f"{label}={value}" for label, value in look_labels().items()]
             rows = client.containers(all=True, filters={"label": chosen})
             now = datetime.now(UTC)  # the engine's clock may differ from ours, in either direction
             old = [row["Id"] for row in rows if abs(now - datetime.fromtimestamp(row["Created"], UTC)) > LEFT_BEHIND]
@@ -172,6 +172,6 @@ class UsableImages:
             pass  # gone, or being removed
 
 
-def _own_labels() -> dict[str, str]:
+def look_labels() -> dict[str, str]:
     """Returns the labels of the containers to look through. None of an agent's, and so of no agent."""
     return {HANDOVER_LABEL: f"{settings.BERTH_INSTANCE}-image{CARRIER}", INSTALLATION_LABEL: installation_id()}

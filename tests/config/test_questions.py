@@ -61,7 +61,7 @@ def _migrate_engine(patch: Patch) -> Mock:
 
 def _uninstall(patch: Patch) -> Mock:
     patch.setattr(uninstall.Command, "_require_rest", Mock())
-    patch.setattr(uninstall.removal, "find_belongings", lambda _: Belongings({"x": "1"}, {}, {}, {}, []))
+    patch.setattr("containers.docker.removal.find_belongings", lambda _: Belongings({"x": "1"}, {}, {}, {}, []))
     patch.setattr(uninstall.Command, "_remove_from_engine", done := Mock())
     return done
 

@@ -12,8 +12,9 @@ import pytest
 
 from containers.programs import is_root
 from containers.vocabulary import INSTANCE_LABEL
+from containers.volume_containers import HANDOVER_LABEL
 from tests import instances
-from tests.engines import connect, names_of_images
+from tests.engines import connect, instance_of_helper, names_of_images
 from tests.forgotten_bridges import dead_rules, forgotten_bridges
 from tests.leftovers import remove_from_engine
 
@@ -95,6 +96,22 @@ def test_only_rules_of_missing_bridges_are_removed() -> None:
         ["-w", "-t", "nat", "-D", "POSTROUTING", *dead.split()],
         ["-w", "-t", "filter", "-D", "FORWARD", "-i", "berth-00000002", "-j", "DROP"],
     ]
+
+
+@pytest.mark.parametrize(
+    ("label", "instance"),
+    [
+        ("chaos-1-image:memory", "chaos-1"),
+        (f"t-image-1-{'0' * 20}:memory", "t-image-1"),
+        (f"t-1-{'a' * 20}:10002", "t-1"),
+        ("", ""),
+        ("t-1:memory", ""),
+        ("t-1-image", ""),
+    ],
+)
+def test_what_a_killed_process_has_left_names_its_instance(label: str, instance: str) -> None:
+    assert instance_of_helper({HANDOVER_LABEL: label}) == instance
+    assert instance_of_helper(None) == ""
 
 
 @pytest.fixture

@@ -18,12 +18,14 @@ from django.test import override_settings
 from accounts import clock
 from containers.docker import removal
 from containers.docker_api.client import Connection
+from containers.docker_api.usable_images import look_labels
 from containers.firewall.bridge import bridges_with_rules
 from containers.firewall.iptables import can_set_rules, rules_for
 from containers.firewall.rules import PROGRAMS
 from containers.firewall.script import as_removal
-from containers.identity import own_labels
+from containers.identity import container_name, own_labels
 from containers.vocabulary import INSTALLATION_LABEL, INSTANCE_LABEL
+from containers.volume_containers import carrier_names, carrier_payload, look_payload
 from projects.models import Watch
 from projects.models.installation import read_installation
 from projects.models.processes.holder import name_process
@@ -112,6 +114,33 @@ def test_uninstall_removes_only_berth_s_objects(docker_under_test: DockerUnderTe
 
 
 @pytest.mark.docker
+@pytest.mark.usefixtures("own_network")
+def test_uninstall_removes_what_killed_processes_have_left(docker_under_test: DockerUnderTest) -> None:
+    """What had an agent's volume kept it in use, so that no `uninstall --volumes` ever came to its end."""
+    name, other = docker_under_test.name, container_name(str(uuid4()))
+    deploy(docker_under_test)
+    image = docker_under_test.client.inspect_image(docker_under_test.image)["Id"]
+    of_another = {**look_labels(), INSTALLATION_LABEL: "f" * 32}
+    payloads = {
+        f"{name}-look": look_payload(image=image, labels=look_labels(), places=()),
+        **{each: carrier_payload(name, image=image, volume=f"{name}-data") for each in carrier_names(name)},
+        f"{name}-of-another-installation": look_payload(image=image, labels=of_another, places=()),
+        other: carrier_payload(other, image=image, volume=f"{other}-data"),
+    }
+    kept = {other, f"{name}-of-another-installation"}
+    try:
+        for own, payload in payloads.items():
+            with Connection().call() as client:
+                client.create_container_from_config(payload, own)
+        assert "Berth has been removed" in uninstall("--yes", "--volumes")
+        assert {*payloads, name, f"{name}-data"} & names(docker_under_test.client) == kept
+    finally:
+        for own in payloads.keys() & names(docker_under_test.client):
+            docker_under_test.client.remove_container(own, force=True)
+        docker_under_test.client.remove_volume(f"{other}-data")
+
+
+@pytest.mark.docker
 def test_uninstall_removes_berth_s_files_but_no_backups(docker_under_test: DockerUnderTest, data: Path) -> None:
     assert str(data / "token_key.key") in uninstall("--dry-run", "--data")
     assert len(list(data.iterdir())) == 7
@@ -128,7 +157,8 @@ def test_uninstall_asks_before_it_does_anything(
     deploy(docker_under_test)
     for answer in ("", "y", "no"):
         monkeypatch.setattr("builtins.input", lambda _, said=answer: said)
-        assert "Berth has been removed" not in uninstall("--volumes")
+        with pytest.raises(CommandError, match="Nothing was done"):
+            uninstall("--volumes")
     assert docker_under_test.is_running(docker_under_test.name)
 
 

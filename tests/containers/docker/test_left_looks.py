@@ -20,7 +20,7 @@ def test_a_look_that_was_left_behind_is_removed_with_unused_images(
     with monkeypatch.context() as killed:
         killed.setattr(UsableImages, "_remove", lambda self, container_id: None)
         UsableImages(engine._connection).require(docker_under_test.image)  # one that has not looked into it before
-    chosen: dict[str, Any] = {"label": [f"{name}={value}" for name, value in usable_images._own_labels().items()]}
+    chosen: dict[str, Any] = {"label": [f"{name}={value}" for name, value in usable_images.look_labels().items()]}
     assert len(client.containers(all=True, filters=chosen)) == 1
     monkeypatch.setattr(image_verbs, "remove_unused", lambda connection, keep: 0)
     engine.remove_unused_images(keep=())
