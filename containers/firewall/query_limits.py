@@ -3,6 +3,11 @@
 Docker's resolver has an address in each agent's namespace and answers in the engine's own process. Questions about
 names of the agents' own network never leave that namespace, so no rule of the host applies to them. No process in it
 may change rules (`containers.hardening`), and Docker has no rules in this table.
+
+The rules of Docker by which its resolver is reached make the kernel remember all connections in the namespace. They are
+kept in a table that the whole machine shares, in memory that does not count as the agent's, and their maximum (262,144
+on a large machine) is counted for each namespace by itself. Therefore only connections with the resolver are
+remembered, and of these only as many as the agent may begin.
 """
 
 from pathlib import Path
@@ -21,20 +26,29 @@ QUESTIONS_RATE, QUESTIONS_BURST = "50/sec", 200
 STREAM_RATE, STREAM_BURST = "4kb/s", "16kb"
 """How much of that may be TCP, because one TCP packet can contain thousands of questions."""
 
+_LIMITED = f"-m limit --limit {QUESTIONS_RATE} --limit-burst {QUESTIONS_BURST}"
+
 RULES = f"""\
 *raw
 :PREROUTING ACCEPT [0:0]
 :OUTPUT ACCEPT [0:0]
+-A OUTPUT -d {NAME_SERVER}/32 {_LIMITED} -j ACCEPT
+-A OUTPUT -s {NAME_SERVER}/32 {_LIMITED} -j ACCEPT
+-A OUTPUT -j CT --notrack
+-A PREROUTING -d {NAME_SERVER}/32 -m conntrack --ctstate UNTRACKED -j DROP
+-A PREROUTING -s {NAME_SERVER}/32 -m conntrack --ctstate UNTRACKED -j DROP
 -A PREROUTING -d {NAME_SERVER}/32 -p tcp -m hashlimit --hashlimit-mode dstip --hashlimit-name berth-names \
 --hashlimit-above {STREAM_RATE} --hashlimit-burst {STREAM_BURST} -j DROP
--A PREROUTING -d {NAME_SERVER}/32 -m limit --limit {QUESTIONS_RATE} --limit-burst {QUESTIONS_BURST} -j ACCEPT
--A PREROUTING -d {NAME_SERVER}/32 -j DROP
+-A PREROUTING -d {NAME_SERVER}/32 -j ACCEPT
+-A PREROUTING -s {NAME_SERVER}/32 -j ACCEPT
+-A PREROUTING -j CT --notrack
 COMMIT
 """
 """For `iptables-restore`, which replaces the whole table at once and can be repeated.
 
-Excess packets are dropped silently, as on the host. They are dropped on arrival, because the kernel notifies the sender
-of packets that it drops on departure. By then Docker has redirected port 53 to another one.
+Excess packets are dropped silently, as on the host: they depart without being remembered, and are dropped on arrival,
+because the kernel notifies the sender of packets that it drops on departure. The resolver's answers are limited as
+well, because an agent can send from its address, too.
 """
 
 _OWN = "/proc/self/ns/net"

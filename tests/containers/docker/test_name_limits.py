@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,24 @@ while kind == "tcp" and count:
         continue
     answers += got.count(question[:2])
 print(answers, time.monotonic() - began)
+"""
+
+
+# Sends 3,000 packets, each of which begins another connection: to itself or an address of the internet, or to or from
+# Docker's name server. Prints how many connections the kernel remembers in this namespace, more than before.
+BEGIN = r"""
+import socket, sys
+to, own = sys.argv[1:]
+remembered = lambda: int(open("/proc/sys/net/netfilter/nf_conntrack_count").read())
+before = remembered()
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sending:
+    sending.bind((own, 0))
+    for port in range(2000, 5000):
+        try:
+            sending.sendto(b"x", (to, port))
+        except ConnectionError:
+            pass
+print(remembered() - before)
 """
 
 
@@ -110,5 +129,22 @@ def test_each_start_of_an_agent_sets_its_dns_limit_and_no_other_container_s(
     rules = "iptables", "-w", "-t", "raw", "-S"
     assert query_limits.NAME_SERVER not in inside(docker_under_test, *rules)
     assert engine.limit_names([made, foreign]) is None
-    assert inside(docker_under_test, *rules).count(query_limits.NAME_SERVER) == 3
+    assert inside(docker_under_test, *rules).count(query_limits.NAME_SERVER) == 7
     assert len(set(entered)) == len(entered) == 2
+
+
+def test_an_agent_fills_no_table_of_connections_in_its_own_namespace(docker_under_test: DockerUnderTest) -> None:
+    made = deploy(docker_under_test).container_id
+    python = sys.executable, "-c", BEGIN
+    assert int(inside(docker_under_test, *python, "127.0.0.1", "")) == 3000, "The engine has the kernel remember them."
+    assert docker_under_test.engine.limit_names([made]) is None
+    for to, own, most in (
+        ("127.0.0.1", "", 0),
+        ("11.1.2.3", "", 0),
+        (query_limits.NAME_SERVER, "", QUESTIONS_BURST),
+        ("127.0.0.1", query_limits.NAME_SERVER, QUESTIONS_BURST),
+    ):
+        began = time.monotonic()
+        remembered = int(inside(docker_under_test, *python, to, own))
+        assert remembered <= most + (PER_SECOND * (time.monotonic() - began) + EARLY if most else 0), (to, own)
+    wait_until(lambda: ask(docker_under_test, 20)[0] > 0, within=60)
