@@ -30,6 +30,8 @@ pytestmark = pytest.mark.one_database
         {"Volumes": {"/data": {}, "/data/": {}, "/tmp": {}, "/home/agent": {}, "/var//lib/x/": {}}},
         {"ExposedPorts": {f"{port}/tcp": {} for port in range(100)}},
         {"Labels": {"a": "x" * (LONGEST_LISTED - 100)}},
+        {"Healthcheck": {"Interval": 10**9, "StartInterval": 10**9, "Timeout": 10**6, "Retries": 1}},
+        {"Healthcheck": {"Test": ["NONE"], "Interval": 0, "StartInterval": None}},
         {"Env": ["LD_PRELOAD=/x", "A" * 100_000], "Healthcheck": {"Interval": 3600 * 10**9}, "OnBuild": ["RUN x"]},
     ],
 )
@@ -45,6 +47,11 @@ def test_what_harms_nobody_is_no_fault(config: dict[str, Any]) -> None:
         ({"Labels": {"a": "x" * LONGEST_LISTED}}, "labels and command"),
         ({"Env": ["x" * LARGEST_CONFIG]}, "configuration takes 256 KB"),
         *[({"Healthcheck": {name: 3601 * 10**9}}, "health check") for name in ("Interval", "Timeout", "StartPeriod")],
+        *[
+            ({"Healthcheck": {name: span}}, "interval of less than a second")
+            for name in ("Interval", "StartInterval")
+            for span in (-(10**9), 1, 10**6, 10**9 - 1)
+        ],
         ({"Cmd": ["x" * LONGEST_LISTED]}, "labels and command"),
         ({"Entrypoint": ["x" * LONGEST_LISTED]}, "labels and command"),
         *[
