@@ -27,7 +27,7 @@ LARGEST_CONFIG = 256 * 1024
 LONGEST_CHECK = 3600
 """The most seconds of a health check's interval, timeout and start period, until which an agent is only starting."""
 
-SHORTEST_CHECK = 1
+SHORTEST_CHECK = 0.1
 """The fewest seconds of a health check's interval. The engine starts a program for each check, mostly outside the
 agent's share of the processor: a tenth of a core for three checks a second."""
 
@@ -104,7 +104,7 @@ def _fault_of_frequency(check: Mapping[str, Any]) -> str:
     if all(not each or each >= SHORTEST_CHECK * 1_000_000_000 for each in intervals):
         return ""
     return (
-        "The image's health check has an interval of less than a second, and no agent's limits count what each check "
+        "The image's health check has an interval of less than 100 ms, and no agent's limits count what each check "
         "costs the engine. Lengthen its interval."
     )
 

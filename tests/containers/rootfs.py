@@ -43,7 +43,7 @@ echo '{"v":1,"state":"running"}'
 def make_images(client: docker.APIClient, tag: str) -> tuple[str, str]:
     """Imports two images; the second one has a health check, which succeeds once /tmp/well exists."""
     commands = ['CMD ["/agent"]', "ENV PATH=/bin"]
-    probe = "HEALTHCHECK --interval=1s --timeout=5s --retries=2 CMD /probe"
+    probe = "HEALTHCHECK --interval=500ms --timeout=5s --retries=2 CMD /probe"
     for suffix, changes in (("", commands), ("-probed", [*commands, probe])):
         client.import_image_from_data(
             pack_root({"agent": SCRIPT, "probe": PROBE}, applets=_APPLETS),

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.one_database
         {"Volumes": {"/data": {}, "/data/": {}, "/tmp": {}, "/home/agent": {}, "/var//lib/x/": {}}},
         {"ExposedPorts": {f"{port}/tcp": {} for port in range(100)}},
         {"Labels": {"a": "x" * (LONGEST_LISTED - 100)}},
-        {"Healthcheck": {"Interval": 10**9, "StartInterval": 10**9, "Timeout": 10**6, "Retries": 1}},
+        {"Healthcheck": {"Interval": 10**8, "StartInterval": 10**8, "Timeout": 10**6, "Retries": 1}},
         {"Healthcheck": {"Test": ["NONE"], "Interval": 0, "StartInterval": None}},
         {"Env": ["LD_PRELOAD=/x", "A" * 100_000], "Healthcheck": {"Interval": 3600 * 10**9}, "OnBuild": ["RUN x"]},
     ],
@@ -48,9 +48,9 @@ def test_what_harms_nobody_is_no_fault(config: dict[str, Any]) -> None:
         ({"Env": ["x" * LARGEST_CONFIG]}, "configuration takes 256 KB"),
         *[({"Healthcheck": {name: 3601 * 10**9}}, "health check") for name in ("Interval", "Timeout", "StartPeriod")],
         *[
-            ({"Healthcheck": {name: span}}, "interval of less than a second")
+            ({"Healthcheck": {name: span}}, "interval of less than 100 ms")
             for name in ("Interval", "StartInterval")
-            for span in (-(10**9), 1, 10**6, 10**9 - 1)
+            for span in (-(10**9), 1, 10**6, 10**8 - 1)
         ],
         ({"Cmd": ["x" * LONGEST_LISTED]}, "labels and command"),
         ({"Entrypoint": ["x" * LONGEST_LISTED]}, "labels and command"),

@@ -30,7 +30,7 @@ RUNS: dict[str, dict[str, Any]] = {
     "a signal without a name": {"StopSignal": "63"},
     "no health check": {"Healthcheck": {"Test": ["NONE"]}},
     "a health check without times": {"Healthcheck": {"Test": ["CMD", "echo"], "Interval": 0, "Timeout": 0}},
-    "a frequent health check": {"Healthcheck": {"Test": ["CMD-SHELL", "true"], "Interval": 10**9, "Retries": 1}},
+    "a frequent health check": {"Healthcheck": {"Test": ["CMD-SHELL", "true"], "Interval": 10**8, "Retries": 1}},
     "another shell": {"Shell": ["/no/shell", "-c"]},
     "a trigger": {"OnBuild": ["RUN rm -rf /"]},
     "labels": {"Labels": {"com.docker.compose.project": "x", "berth.project": "1", "a": "x" * 15_000}},

@@ -23,7 +23,7 @@ def test_a_killed_child_explains_only_the_exit_codes_of_a_kill(host: Host, exit_
 
 
 REPORTS = '#!/bin/sh\necho \'AGENT-STATUS {{"v":1,"state":"{}","code":"{}"}}\'\nexec sleep 1000\n'
-CHECK = "HEALTHCHECK --interval=1s --timeout=5s --retries=1 CMD {}"
+CHECK = "HEALTHCHECK --interval=500ms --timeout=5s --retries=1 CMD {}"
 
 
 @pytest.mark.sampled(4)

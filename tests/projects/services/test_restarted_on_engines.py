@@ -36,7 +36,7 @@ while :; do test -e /tmp/now && { rm /tmp/now; report; }; sleep 0.1; done
 @pytest.fixture
 def image(request: pytest.FixtureRequest, some_engine: Any) -> Iterator[str]:
     """Without a health check, or with one that does not pass for a long time."""
-    check = "HEALTHCHECK --interval=1s --timeout=5s --start-period=600s CMD false"
+    check = "HEALTHCHECK --interval=300ms --timeout=5s --start-period=600s CMD false"
     changes = ['CMD ["/agent"]', "ENV PATH=/bin", *([check] if request.param == "checked" else [])]
     name = f"berth-test/once-{container_name(some_engine.key)}"
     root = pack_root({"agent": REPORTS_ONCE}, applets=("sh", "echo", "test", "touch", "rm", "sleep", "false"))
