@@ -166,7 +166,7 @@ def test_a_call_waits_until_the_reservations_before_it_are_settled(tmp_path: Pat
 
 def test_the_disk_has_the_reservation_before_the_provider_is_asked(tmp_path: Path) -> None:
     async def test(ledger: Ledger) -> None:
-        await ledger._disk.run(lambda connection: connection.execute("PRAGMA query_only = ON"))
+        await ledger._disk.run(lambda connection: connection.execute("PRAGMA query_only = ON"), is_read=True)
         with pytest.raises(RefusedError) as refused:
             await ledger.reserve(entry(day_tokens=100), "m", input_tokens=0, min_output=1, max_output=10)
         assert refused.value.why is Why.LATER

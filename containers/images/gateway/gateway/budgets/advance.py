@@ -84,7 +84,7 @@ class Advances:
         project, hour, budget = reservation.project, reservation.hour, entry.budget
         advance, loop = self._current(project, hour), asyncio.get_running_loop()
         calls = advance.count(second)
-        if advance.is_growing or not reservation.tokens:
+        if advance.is_growing or not reservation.tokens or self._disk.trouble:
             return
         most = _share(budget.day_tokens, budget.month_tokens), _share(budget.day_money, budget.month_money)
         wanted = reservation.tokens, reservation.money

@@ -4,8 +4,9 @@ One row for each refusal that stands. Moments are of the wall clock, because no 
 """
 
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 
 from gateway.budgets.disk import Disk
 from gateway.budgets.disk_errors import DiskError
@@ -48,7 +49,7 @@ class KeptRefusals:
 
     def keep(self, project: str, fact: Fact, at: float) -> None:
         self._standing[project, fact] = at
-        self._write(self._writing(project, [fact]))
+        self._write(_Writing(self._standing, project, fact))
 
     def drop(self, project: str, facts: Iterable[Fact]) -> None:
         dropped = list(facts)
@@ -56,25 +57,33 @@ class KeptRefusals:
             self._dropped.update((project, fact) for fact in dropped)
         for fact in dropped:
             self._standing.pop((project, fact), None)
-        self._write(self._writing(project, dropped))
+            self._write(_Writing(self._standing, project, fact))
 
     def write_again(self) -> None:
         """Writes all that stands to a file that has replaced a damaged one."""
         for project, fact in self._standing:
-            self._write(self._writing(project, [fact]))
+            self._write(_Writing(self._standing, project, fact))
 
-    def _writing(self, project: str, facts: Iterable[Fact]) -> Work:
-        """Writes what stands when it runs, because works may change places."""
 
-        def work(connection: sqlite3.Connection) -> None:
-            for fact in facts:
-                at = self._standing.get((project, fact))
-                if at is None:
-                    connection.execute("DELETE FROM refusals WHERE project = ? AND fact = ?", (project, fact))
-                else:
-                    connection.execute("INSERT OR REPLACE INTO refusals VALUES (?, ?, ?)", (project, fact, at))
+@dataclass(frozen=True, slots=True, eq=False)
+class _Writing:
+    """Writes what stands when it runs, because works may change places."""
 
-        return work
+    standing: Mapping[tuple[str, Fact], float]
+    project: str
+    fact: Fact
+
+    @property
+    def key(self) -> object:
+        """See `merge`."""
+        return _Writing, self.project, self.fact
+
+    def __call__(self, connection: sqlite3.Connection) -> None:
+        at = self.standing.get((self.project, self.fact))
+        if at is None:
+            connection.execute("DELETE FROM refusals WHERE project = ? AND fact = ?", (self.project, self.fact))
+        else:
+            connection.execute("INSERT OR REPLACE INTO refusals VALUES (?, ?, ?)", (self.project, self.fact, at))
 
 
 def _read(connection: sqlite3.Connection) -> list[Row]:

@@ -167,14 +167,14 @@ class Ledger:
                 await self._wait_for_disk(self._disk.submit(Insert(reservation)), reservation)
             self._advances.grow(reservation, entry, second=int(self._now()))
         elif reservation.id:
-            self._disk.submit(Insert(reservation), can_wait=True)
+            self._disk.keep(Insert(reservation), can_wait=True)
 
     async def _wait_for_disk(self, written: Future[Any], reservation: Reservation) -> None:
         waiting = asyncio.wrap_future(written)
         waiting.add_done_callback(retrieve)
         try:
             async with asyncio.timeout(DISK_WITHIN):
-                await asyncio.shield(waiting)
+                await waiting
         except (TimeoutError, asyncio.CancelledError) as error:
             self._release(reservation)
             self._write(Settle((reservation.id,)))

@@ -15,7 +15,10 @@ MOST_CELLS = 50_000
 
 
 def merge(tasks: Iterable[Task]) -> list[Task]:
-    """Returns fewer tasks with the same effect. What somebody waits for keeps its place between the others."""
+    """Returns fewer tasks with the same effect. What somebody waits for keeps its place between the others.
+
+    Of other works with the same `key` only the last one is needed.
+    """
     merged: list[Task] = []
     wanted = (each for each in tasks if not (each.is_read and each.is_cancelled))
     for can_merge, group in groupby(wanted, key=_can_merge):

@@ -7,6 +7,7 @@ deleted only if they are read and the clock, which may be wrong, has stayed for 
 import asyncio
 import sqlite3
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from gateway.budgets.tasks import Work
 from gateway.periods import hour_of
@@ -38,14 +39,20 @@ class OldRows:
             self._shown = hour // 24, tick
         elif day != self._forgotten and tick >= since + TRUSTED_AFTER:
             self._forgotten = day
-            self._write(forget_before(hour - KEPT_HOURS))
+            self._write(ForgetBefore(hour - KEPT_HOURS))
 
 
-def forget_before(hour: int) -> Work:
-    """Deletes what is older and read."""
+@dataclass(frozen=True, slots=True)
+class ForgetBefore:
+    """Deletes what is older than this hour and read."""
 
-    def work(connection: sqlite3.Connection) -> None:
-        connection.execute(_DELETE_READ, (hour,))
-        connection.execute("DELETE FROM sizes WHERE hour < ?", (hour,))
+    hour: int
 
-    return work
+    @property
+    def key(self) -> object:
+        """See `merge`."""
+        return ForgetBefore
+
+    def __call__(self, connection: sqlite3.Connection) -> None:
+        connection.execute(_DELETE_READ, (self.hour,))
+        connection.execute("DELETE FROM sizes WHERE hour < ?", (self.hour,))

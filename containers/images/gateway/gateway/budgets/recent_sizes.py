@@ -7,6 +7,7 @@ calls can continue. The largest size of each hour is also on disk, so that it su
 
 import sqlite3
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from gateway.budgets.disk import Disk
@@ -52,12 +53,12 @@ class RecentSizes:
         largest = _larger(before if hour == kept_hour else Size(), size)
         if (hour, largest) != (kept_hour, before):
             self._kept[project] = hour, largest
-            self._write(_insert(project, hour, size))
+            self._write(_Note(project, hour, largest))
 
     def write_again(self) -> None:
         """Writes all sizes to a file that has replaced a damaged one."""
         for project, (hour, size) in self._kept.items():
-            self._write(_insert(project, hour, size))
+            self._write(_Note(project, hour, size))
 
     def _remember(self, project: str, hour: int, size: Size) -> None:
         for period in Period:
@@ -80,8 +81,16 @@ def _read(connection: sqlite3.Connection) -> list[tuple[str, int, int, int]]:
     return connection.execute("SELECT project, hour, tokens, money FROM sizes ORDER BY hour").fetchall()
 
 
-def _insert(project: str, hour: int, size: Size) -> Work:
-    def work(connection: sqlite3.Connection) -> None:
-        connection.execute(_NOTE, (project, hour, *(min(each, MAX_COUNT) for each in size)))
+@dataclass(frozen=True, slots=True)
+class _Note:
+    project: str
+    hour: int
+    size: Size
 
-    return work
+    @property
+    def key(self) -> object:
+        """See `merge`. Of a day in which nothing could be written, the last hour is enough."""
+        return _Note, self.project, self.hour // 24
+
+    def __call__(self, connection: sqlite3.Connection) -> None:
+        connection.execute(_NOTE, (self.project, self.hour, *(min(each, MAX_COUNT) for each in self.size)))

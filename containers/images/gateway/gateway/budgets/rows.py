@@ -116,6 +116,11 @@ class NoteRead:
     seq: int
     store: str
 
+    @property
+    def key(self) -> object:
+        """See `merge`."""
+        return NoteRead, self.store
+
     def __call__(self, connection: sqlite3.Connection) -> None:
         if read_meta(connection, "store") == self.store:
             connection.execute("INSERT OR REPLACE INTO meta VALUES ('read', ?)", (str(self.seq),))
@@ -126,6 +131,11 @@ class EndDoubt:
     """Notes that all entries say what was spent before counts were lost."""
 
     store: str
+
+    @property
+    def key(self) -> object:
+        """See `merge`."""
+        return EndDoubt, self.store
 
     def __call__(self, connection: sqlite3.Connection) -> None:
         if read_meta(connection, "store") == self.store:
