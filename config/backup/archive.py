@@ -152,8 +152,8 @@ class ArchiveReader:
             try:
                 yield cls(file, str(path))
             except OSError as error:
-                if error.filename is not None:
-                    raise  # an error of another file
+                if error.filename is not None or isinstance(error, BrokenPipeError):
+                    raise  # an error of another file, or of the output
                 raise BackupError(f"{path} cannot be read ({error.strerror}). Check the disk that it is on.") from None
 
     @property

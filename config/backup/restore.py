@@ -25,6 +25,7 @@ from config.backup.schema import (
     migrate_to,
     tables_of,
 )
+from config.backup.undisturbed import signals_held_back
 from config.database.faults import InUseError
 from containers.identity import forget_installation_id
 from projects.models import Installation, Project
@@ -62,17 +63,15 @@ class Restore:
         marker = self.plan.marker
         if marker.finished:
             marker.finished, marker.memory = False, []
-        marker.write()
         try:
+            marker.write()
             self._carry_out(report)
-        except Exception:
-            if not self._has_changed_anything:
+        except BaseException:  # also Ctrl-C
+            if not (self._has_changed_anything or marker.finished):
                 marker.remove()  # Berth may continue with its current data
             raise
         finally:
             forget_installation_id()
-        marker.finished, marker.replacing = True, False
-        marker.write()
 
     def _carry_out(self, report: Report) -> None:
         try:
@@ -82,6 +81,8 @@ class Restore:
         except (DatabaseError, sqlite3.DatabaseError) as error:
             reason = next(iter(str(error).splitlines()), type(error).__name__)
             raise BackupError(f"The database cannot be written ({reason}). {self._what_stays}") from None
+        except BrokenPipeError:  # of the output, which reports the progress
+            raise
         except OSError as error:
             raise BackupError(f"The database cannot be written ({error.strerror}). {self._what_stays}") from None
 
@@ -96,9 +97,19 @@ class Restore:
         wanted = {(app, name) for app, name in self.plan.manifest.migrations}
         present = read_present()
         replaced = copies().replaced(connection, tables=tables_of(present), keep_schema=present == wanted)
-        with ExitStack() as keys, replaced:  # if the database cannot be put in place, the former keys return
+        # If the database cannot be put in place, the former keys return.
+        with ExitStack() as end, ExitStack() as keys, replaced:
             self._fill(wanted, report)
+            end.enter_context(self._finished())
             keys.enter_context(self._replaced_keys(report))
+
+    @contextmanager
+    def _finished(self) -> Iterator[None]:
+        """A signal takes effect afterwards: between the database and its keys, it would leave one without the other."""
+        with signals_held_back():
+            yield
+            self.plan.marker.finished, self.plan.marker.replacing = True, False
+            self.plan.marker.write()
 
     @contextmanager
     def _replaced_keys(self, report: Report) -> Iterator[None]:

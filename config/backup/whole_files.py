@@ -35,6 +35,8 @@ def whole_file(path: Path, *, for_owner: bool = False) -> Iterator[BinaryIO]:
             os.fsync(file.fileno())
             draft.replace(path)
         sync_directory(path.parent)
+    except BrokenPipeError:  # of the output, which reports the progress
+        raise
     except OSError as error:
         raise BackupError(why_not_written(path, error)) from None
 

@@ -4,12 +4,9 @@ import errno
 import gc
 import os
 import re
-import signal
 import sys
-from contextlib import suppress
 from io import TextIOWrapper
 from pathlib import Path
-from typing import NoReturn
 
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import ManagementUtility
@@ -17,6 +14,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db.utils import Error as DatabaseError
 
 from config.environment.ownership import refuse_file
+from config.management import interruption
 from config.management.environment import NO_OUTPUT, choose_settings, open_closed_streams
 from config.version import read_version
 from containers.errors import EngineError
@@ -28,9 +26,6 @@ _REFUSED = {
 }
 """Arguments that no database can store, that a terminal would obey in our answers, or that argparse misreads."""
 
-INTERRUPTED = "Interrupted. You can run the same command again."
-AFTER_INTERRUPT = 130
-"""As shells tell that a program was ended by SIGINT."""
 UNREAD = 141
 """As shells tell that a program was ended by SIGPIPE: nobody reads its output any longer."""
 NO_INPUT = "The command asks for something, but its standard input has ended. Run it in a terminal."
@@ -47,8 +42,7 @@ class CommandLine(ManagementUtility):
         command = super().fetch_command(subcommand)
         gc.freeze()
         gc.enable()
-        if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
-            signal.signal(signal.SIGINT, signal.default_int_handler)  # the command may have something to put right
+        interruption.listen()
         is_run = self.argv[1:2] == [subcommand] and not {"-h", "--help", "--prepare"} & set(self.argv[2:])
         if is_run and getattr(command, "requires_current_database", False):
             # Imported here: it needs the settings, which Django has read by now.
@@ -63,7 +57,7 @@ class CommandLine(ManagementUtility):
 def run() -> int:
     """Returns 2 after one sentence about bad arguments or configuration, 1 after one about the database.
 
-    Ctrl-C ends the process with 130, also after one sentence.
+    Ctrl-C ends the process with 130, also after one sentence, and other signals as themselves.
     """
     has_output = open_closed_streams()
     if refusal := _refuse_arguments() if has_output else NO_OUTPUT:
@@ -78,13 +72,12 @@ def run() -> int:
         sys.stdout.reconfigure(errors="backslashreplace")  # as stderr: a terminal's encoding may lack a character
     try:
         return _execute()
-    except KeyboardInterrupt:
-        _end_interrupted()
+    except KeyboardInterrupt as error:
+        interruption.end_interrupted(error)
     except BrokenPipeError:
         return _drop_output(UNREAD)
     finally:
-        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            signal.signal(signal.SIGINT, signal.SIG_DFL)  # the interpreter's own end has nothing to put right
+        interruption.stop_listening()
 
 
 def _refuse_arguments() -> str:
@@ -140,13 +133,3 @@ def _drop_output(code: int) -> int:
     os.dup2(null, sys.stdout.fileno())
     os.close(null)
     return code
-
-
-def _end_interrupted() -> NoReturn:
-    """Ends without waiting for threads: one may be building an image."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with suppress(OSError):
-        sys.stdout.flush()
-        sys.stderr.write(f"{INTERRUPTED}\n")
-        sys.stderr.flush()
-    os._exit(AFTER_INTERRUPT)

@@ -7,20 +7,15 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from django.core.management import get_commands
 
 from config.management.environment import NO_OUTPUT
-from tests.config.command_arguments import OURS, SERVES
 from tests.config.test_command_arguments import environment  # noqa: F401 - a fixture
+from tests.config.valid_commands import ours, usual
 from tests.paths import ROOT
 
 pytestmark = [pytest.mark.one_database, pytest.mark.timeout(300)]
 
-ARGUMENTS = {
-    "backup": ["--with-memory"], "migrate_engine": ["--from", "unix:///nowhere"], "restore": ["/nowhere"],
-    "test_type": ["assistant"], "changepassword": ["nobody@berth.example"],
-}  # fmt: skip
-COMMANDS = sorted(name for name, app in get_commands().items() if app in OURS and name not in SERVES)
+COMMANDS = sorted(ours() - {"watch"})  # which does not end by itself
 
 ODD: dict[str, dict[str, str | None]] = {
     "no home": {"HOME": None}, "no such home": {"HOME": "/nowhere"}, "safe path": {"PYTHONSAFEPATH": "1"},
@@ -65,7 +60,7 @@ def test_a_command_gives_its_result_or_a_sentence(
     for name in ("config", "accounts", "projects"):
         (tmp_path / "other" / f"{name}.py").write_text("raise SystemError('not this')\n")
     before = {path: path.read_bytes() for path in (tmp_path / "var").glob("*.key")}
-    done = run(kept, odd, tmp_path, command, *ARGUMENTS.get(command, []))
+    done = run(kept, odd, tmp_path, *usual(command).arguments(tmp_path / "var", "unix:///nowhere"))
     said = done.stdout + done.stderr
     assert "Traceback" not in said, said
     assert "Exception ignored" not in said, said

@@ -120,20 +120,21 @@ def test_uninstall_removes_what_killed_processes_have_left(docker_under_test: Do
     name, other = docker_under_test.name, container_name(str(uuid4()))
     deploy(docker_under_test)
     image = docker_under_test.client.inspect_image(docker_under_test.image)["Id"]
-    of_another = {**look_labels(), INSTALLATION_LABEL: "f" * 32}
     payloads = {
         f"{name}-look": look_payload(image=image, labels=look_labels(), places=()),
         **{each: carrier_payload(name, image=image, volume=f"{name}-data") for each in carrier_names(name)},
-        f"{name}-of-another-installation": look_payload(image=image, labels=of_another, places=()),
+        f"{name}-of-another-installation": look_payload(
+            image=image, labels={**look_labels(), INSTALLATION_LABEL: "f" * 32}, places=()
+        ),
         other: carrier_payload(other, image=image, volume=f"{other}-data"),
     }
-    kept = {other, f"{name}-of-another-installation"}
     try:
         for own, payload in payloads.items():
             with Connection().call() as client:
                 client.create_container_from_config(payload, own)
         assert "Berth has been removed" in uninstall("--yes", "--volumes")
-        assert {*payloads, name, f"{name}-data"} & names(docker_under_test.client) == kept
+        left = {*payloads, name, f"{name}-data"} & names(docker_under_test.client)
+        assert left == {other, f"{name}-of-another-installation"}
     finally:
         for own in payloads.keys() & names(docker_under_test.client):
             docker_under_test.client.remove_container(own, force=True)

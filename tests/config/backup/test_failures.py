@@ -1,5 +1,7 @@
 """A restore that fails at any step leaves the former installation with its keys, or a marker that advises rightly."""
 
+import os
+import signal
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -93,6 +95,48 @@ def test_a_failed_restore_leaves_the_former_keys_and_database(
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("step", STEPS)
+def test_after_ctrl_c_the_former_installation_goes_on(
+    step: str, keys: Path, archive: Path, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Berth did not start from it, although nothing had been changed."""
+    before, former = photograph(), keys_of(folder)
+    monkeypatch.setattr(STEPS[step], fail_at(1, KeyboardInterrupt(), find(STEPS[step])))
+    with pytest.raises(KeyboardInterrupt):
+        run("restore", archive, "--replace", "--keys", keys)
+    monkeypatch.undo()
+    require_no_restore()
+    assert (photograph(), keys_of(folder)) == (before, former)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_waits_until_database_and_keys_belong_together(
+    number: signal.Signals, keys: Path, archive: Path, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The former keys returned beside the new database, if it came when that was in its place."""
+    former, put_in_place = keys_of(folder), find(STEPS["the database is put in place"])
+
+    def interrupted(*arguments: Any) -> None:
+        put_in_place(*arguments)
+        os.kill(os.getpid(), number)
+
+    def end(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(number, end)
+    try:
+        monkeypatch.setattr(STEPS["the database is put in place"], interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            run("restore", archive, "--replace", "--keys", keys)
+    finally:
+        signal.signal(number, before)
+    monkeypatch.undo()
+    require_no_restore()
+    assert keys_of(folder) != former
+    assert "already been restored" in run("restore", archive, "--keys", keys)
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("step", STEPS)
 def test_after_a_kill_the_marker_advises_what_works(
     step: str, keys: Path, archive: Path, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -107,6 +151,7 @@ def test_after_a_kill_the_marker_advises_what_works(
     monkeypatch.setattr(STEPS[step], fail_at(1, KeyboardInterrupt(), find(STEPS[step])))
     monkeypatch.setattr("config.backup.keys._put_back", lambda _: kill.set())
     monkeypatch.setattr("config.backup.marker.write_whole", write_unless_killed)
+    monkeypatch.setattr("config.backup.marker.Marker.remove", lambda *_: None)
     with pytest.raises(KeyboardInterrupt):
         run("restore", archive, "--replace", "--keys", keys)
     monkeypatch.undo()
