@@ -117,28 +117,25 @@ def test_uninstall_removes_only_berth_s_objects(docker_under_test: DockerUnderTe
 @pytest.mark.usefixtures("own_network")
 def test_uninstall_removes_what_killed_processes_have_left(docker_under_test: DockerUnderTest) -> None:
     """What had an agent's volume kept it in use, so that no `uninstall --volumes` ever came to its end."""
-    name, other = docker_under_test.name, container_name(str(uuid4()))
+    client, image, name = docker_under_test.client, docker_under_test.image, docker_under_test.name
+    other, theirs = container_name(str(uuid4())), {**look_labels(), INSTALLATION_LABEL: "f" * 32}
     deploy(docker_under_test)
-    image = docker_under_test.client.inspect_image(docker_under_test.image)["Id"]
     payloads = {
         f"{name}-look": look_payload(image=image, labels=look_labels(), places=()),
         **{each: carrier_payload(name, image=image, volume=f"{name}-data") for each in carrier_names(name)},
-        f"{name}-of-another-installation": look_payload(
-            image=image, labels={**look_labels(), INSTALLATION_LABEL: "f" * 32}, places=()
-        ),
+        f"{name}-theirs": look_payload(image=image, labels=theirs, places=()),
         other: carrier_payload(other, image=image, volume=f"{other}-data"),
     }
     try:
         for own, payload in payloads.items():
-            with Connection().call() as client:
-                client.create_container_from_config(payload, own)
+            with Connection().call() as calls:
+                calls.create_container_from_config(payload, own)
         assert "Berth has been removed" in uninstall("--yes", "--volumes")
-        left = {*payloads, name, f"{name}-data"} & names(docker_under_test.client)
-        assert left == {other, f"{name}-of-another-installation"}
+        assert {*payloads, name, f"{name}-data"} & names(client) == {other, f"{name}-theirs"}
     finally:
-        for own in payloads.keys() & names(docker_under_test.client):
-            docker_under_test.client.remove_container(own, force=True)
-        docker_under_test.client.remove_volume(f"{other}-data")
+        for own in payloads.keys() & names(client):
+            client.remove_container(own, force=True)
+        client.remove_volume(f"{other}-data")
 
 
 @pytest.mark.docker
