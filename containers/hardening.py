@@ -19,14 +19,20 @@ SECCOMP_FILE = Path(__file__).with_name("seccomp.json")
 
 It is an allow list. All other calls are refused: namespaces, mounts, modules, keys, tracing, BPF, file handles,
 fanotify and userfaultfd; sockets of any family except AF_UNIX, AF_INET, AF_INET6 and routing (netfilter does not see
-AF_VSOCK); sync and syncfs, which wait for the disk that all agents share; and calls of any architecture except the
-engine's, such as 32-bit calls, which could bypass the list.
+AF_VSOCK); sync and syncfs, which wait for the disk that all agents share; a new limit of core dumps; and calls of any
+architecture except the engine's, such as 32-bit calls, which could bypass the list.
 """
 
 SECCOMP_PROFILE = json.dumps(json.loads(SECCOMP_FILE.read_text()), separators=(",", ":"))
 
+NO_CORE = 1
+"""The limit of core dumps that the kernel takes for none (core(5), fs/coredump.c). At 0 it writes none to a file, but a
+host may have a program that takes them (apport, systemd-coredump), which it would start for each crash of any process,
+outside of all limits: a hundred times a second for an agent that makes its processes crash. No agent can change the
+limit (`SECCOMP_FILE`)."""
+
 ULIMITS = (
-    ("core", 0, 0),
+    ("core", NO_CORE, NO_CORE),
     ("memlock", 64 * 1024, 64 * 1024),
     ("msgqueue", 819_200, 819_200),
     ("nofile", 1024, 4096),

@@ -59,7 +59,7 @@ GOLDEN: dict[str, Any] = {
         "OomKillDisable": False,
         "ShmSize": 16777216,
         "Ulimits": [
-            {"Name": "core", "Soft": 0, "Hard": 0},
+            {"Name": "core", "Soft": 1, "Hard": 1},
             {"Name": "memlock", "Soft": 65536, "Hard": 65536},
             {"Name": "msgqueue", "Soft": 819200, "Hard": 819200},
             {"Name": "nofile", "Soft": 1024, "Hard": 4096},

@@ -11,7 +11,7 @@ from containers.hardening import SECCOMP_PROFILE
 from tests.security.agents import FIRST_USER, MEGABYTE, SECRETS, Agents
 
 pytestmark = pytest.mark.docker
-_ULIMITS = {"core": 0, "memlock": 65536, "msgqueue": 819200, "nofile": 4096, "sigpending": 1024}
+_ULIMITS = {"core": 1, "memlock": 65536, "msgqueue": 819200, "nofile": 4096, "sigpending": 1024}
 Holds = Callable[[dict[str, Any]], bool]
 
 

@@ -66,6 +66,7 @@ def test_an_agent_has_no_capability_and_cannot_get_any(agent: Any, trusted: Any)
         assert int(agent["facts"][kind], 16) == 0, kind
     assert agent["facts"]["NoNewPrivs"] == "1"
     assert agent["facts"]["Seccomp"] == "2"
+    assert agent["facts"]["Max core file size"].split() == ["1", "1", "bytes"], "No program of the host takes dumps."
     for kind in ("Uid", "Gid"):
         [number] = set(agent["facts"][kind].split())
         assert int(number) >= FIRST_USER

@@ -10,7 +10,7 @@ from typing import Any
 
 from containers.agent_contract import DATA_PATH, SECRETS_PATH
 from containers.gateway.vocabulary import PORT, AgentsNetwork, GatewaySpec
-from containers.hardening import NO_TERMINAL, SECCOMP_PROFILE, data_volume, limits, secrets_volume
+from containers.hardening import NO_CORE, NO_TERMINAL, SECCOMP_PROFILE, data_volume, limits, secrets_volume
 from containers.identity import exit_network_name, gateway_name, helper_labels
 
 LABEL = "berth.gateway"
@@ -89,7 +89,7 @@ def gateway_payload(plan: Plan) -> dict[str, Any]:
             **limits(spec),
             "CpuShares": CPU_SHARES,
             # No limit of open files, because an idle poll takes two: it gets as many as the engine, the maximum.
-            "Ulimits": [{"Name": "core", "Soft": 0, "Hard": 0}],
+            "Ulimits": [{"Name": "core", "Soft": NO_CORE, "Hard": NO_CORE}],
             "Init": True,
             "Mounts": [
                 _volume(data_volume(gateway_name()), DATA_PATH),

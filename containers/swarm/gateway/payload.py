@@ -15,7 +15,7 @@ from typing import Any
 
 from containers.agent_contract import DATA_PATH
 from containers.gateway.vocabulary import MEBIBYTE, PORT, GatewaySpec
-from containers.hardening import data_volume
+from containers.hardening import NO_CORE, data_volume
 from containers.identity import gateway_name, helper_labels
 from containers.swarm.tasks.service_spec import confinement, own_directory
 
@@ -125,7 +125,7 @@ def _container(plan: NodePlan, labels: Mapping[str, str]) -> dict[str, Any]:
         "HealthCheck": {"Test": ["NONE"]},
         **confinement(plan.api),
         # No limit on open files: each idle poll takes two.
-        "Ulimits": [{"Name": "core", "Soft": 0, "Hard": 0}],
+        "Ulimits": [{"Name": "core", "Soft": NO_CORE, "Hard": NO_CORE}],
         "Mounts": _mounts(),
     }
 

@@ -184,4 +184,8 @@ def _in_child(attempt: Callable[[], object]) -> None:
 
 def _facts() -> dict[str, str]:
     lines = Path("/proc/self/status").read_text().splitlines()
-    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    limits = Path("/proc/self/limits").read_text().splitlines()
+    return {
+        **{name: value.strip() for name, _, value in (line.partition(":") for line in lines)},
+        **{line[:26].strip(): line[26:].strip() for line in limits},
+    }

@@ -33,6 +33,9 @@ _PROTOCOLS = 263
 _NETLINKS = 32
 """MAX_LINKS."""
 
+_LIMITS = 16
+"""RLIM_NLIMITS."""
+
 _NEGATIVE = ctypes.c_long(-1)
 X32 = 0x40000000
 """Marks the numbers of the x32 calls, which 64-bit programs may make if the kernel has them."""
@@ -128,6 +131,21 @@ def open_sockets() -> dict[str, dict[str, str]]:
     }
 
 
+def change_limits() -> dict[str, dict[str, str]]:
+    """Returns the answers to asking for each limit, and to setting it to what it is, also with bits that the kernel
+    does not read."""
+    ask, change = numbers()["prlimit64"], numbers()["setrlimit"]
+    found = ctypes.create_string_buffer(16)
+    place = ctypes.addressof(found)
+    answers: dict[str, dict[str, str]] = {"asked": {}, "set": {}, "set with the older call": {}, "disguised": {}}
+    for limit in range(_LIMITS):
+        answers["asked"][f"{limit}"] = call(ask, 0, limit, 0, place)
+        answers["set"][f"{limit}"] = call(ask, 0, limit, place, 0)
+        answers["set with the older call"][f"{limit}"] = call(change, limit, place)
+        answers["disguised"][f"{limit}"] = call(ask, 0, limit | 1 << 32, place, 0)
+    return {how: grouped(each) for how, each in answers.items()}
+
+
 def speak_other_languages() -> dict[str, str]:
     """Returns the answers to calls of the other architectures that an x86-64 kernel understands."""
     if platform.machine() != "x86_64":
@@ -165,6 +183,7 @@ def try_all() -> dict[str, Any]:
     return {
         "calls": call_all(),
         "sockets": open_sockets(),
+        "limits": change_limits(),
         "clones": clone_into(),
         "other architectures": speak_other_languages(),
     }
