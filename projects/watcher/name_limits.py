@@ -41,6 +41,7 @@ class NameLimits(LastingThread):
         self._running: frozenset[str] = frozenset()
         self._started: set[str] = set()
         self._warning: str | None = None
+        self._waits = False
         self._wake = threading.Event()
 
     def stop(self) -> None:
@@ -76,12 +77,20 @@ class NameLimits(LastingThread):
             close_old_connections()
             if containers and self._leads():
                 self._note(get_engine().limit_names(containers))
+            self._waits = False
         except EngineError as error:
-            log.info("The limits on name look-ups wait for the engine: %s", error)
+            self._tell_once(logging.INFO, "The limits on name look-ups wait for the engine: %s", error)
         except DatabaseError as error:
-            log.warning("The limits on name look-ups could not be checked: %s", type(error).__name__)
+            told = "The limits on name look-ups could not be checked: %s"
+            self._tell_once(logging.WARNING, told, type(error).__name__)
         finally:
             connections.close_all()
+
+    def _tell_once(self, level: int, sentence: str, why: object) -> None:
+        """Logs the sentence, until a check succeeds, only once: an engine or a database may be away for days."""
+        if not self._waits:
+            log.log(level, sentence, why)
+        self._waits = True
 
     def _note(self, warning: str | None) -> None:
         note_names(warning or "")

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.db import DatabaseError
 from django.test import Client
 from django.urls import reverse
 
@@ -84,3 +85,22 @@ def test_staff_see_a_warning_while_names_are_missing(
     engine.names_warning = None
     watcher._try(frozenset({"1"}))
     assert "nsenter" not in page.get(reverse("admin:index")).content.decode()
+
+
+@pytest.mark.parametrize("error", [EngineUnavailableError, DatabaseError])
+def test_an_outage_is_logged_once(
+    engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: type[Exception]
+) -> None:
+    caplog.set_level("INFO", logger=name_limits.__name__)
+    watcher = name_limits.NameLimits(lambda: True)
+
+    def fail(_self: object, _containers: object) -> None:
+        raise error("away")
+
+    for outages in (1, 2):
+        with monkeypatch.context() as outage:
+            outage.setattr(MemoryEngine, "limit_names", fail)
+            for _ in range(3):
+                watcher._try(frozenset({"1"}))
+        assert caplog.text.count("limits on name look-ups") == outages
+        watcher._try(frozenset({"1"}))
