@@ -9,6 +9,7 @@ from django.shortcuts import redirect
 from accounts import audit
 from accounts.admin_site.deletion import ExplainedDeletion
 from accounts.admin_site.lookups import DeclaredLookups
+from accounts.admin_site.open_forms import KeepsOthersChanges
 from accounts.models import User
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def _changed_fields(message: Any) -> str:
     return ",".join(str(name).replace(" ", "_") for names in changed for name in names) or "-"
 
 
-class ReadableByStaff(Audited, ExplainedDeletion, DeclaredLookups):
+class ReadableByStaff(Audited, ExplainedDeletion, DeclaredLookups, KeepsOthersChanges):
     """For a ModelAdmin: staff can see the rows; nobody can add, change or delete any."""
 
     def has_module_permission(self, request: HttpRequest) -> bool:

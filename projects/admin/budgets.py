@@ -12,6 +12,7 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 
+from accounts.admin_site.open_forms import OpenForm
 from accounts.admin_site.permissions import ReadableByStaff, is_admin, is_staff, staff_user
 from accounts.http import client_address
 from accounts.models import Role
@@ -88,7 +89,7 @@ class SpendingAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg
         return describe_money(row.day_money)
 
 
-class GrantForm(forms.ModelForm):  # type: ignore[type-arg]  # generic for the type checker only
+class GrantForm(OpenForm, forms.ModelForm):  # type: ignore[type-arg]  # generic for the type checker only
     class Meta:
         model = Project
         fields = tuple(f"granted_{name}" for name in LIMITS)

@@ -12,6 +12,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.views.decorators.http import require_http_methods
 
+from accounts.admin_site.open_forms import OpenForm
 from accounts.text import check_hides_nothing
 from projects.models import AgentType
 from projects.rules.settings.kinds import Setting
@@ -30,7 +31,7 @@ from projects.rules.settings.schema_editing import (
 LONGEST_NAME = 40
 
 
-class SettingForm(forms.Form):
+class SettingForm(OpenForm, forms.Form):
     name = forms.RegexField(
         r"^[a-z][a-z0-9_]*$",
         max_length=LONGEST_NAME,
