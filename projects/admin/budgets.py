@@ -16,7 +16,7 @@ from accounts.admin_site.open_forms import OpenForm
 from accounts.admin_site.permissions import ReadableByStaff, is_admin, is_staff, staff_user
 from accounts.http import client_address
 from accounts.models import Role
-from projects.models import Actor, ModelPrice, Project, Spending
+from projects.models import Actor, ModelPrice, Plan, Project, Spending
 from projects.models.event import BY_STAFF
 from projects.rules.budget import LIMITS, Budget, describe_budget, describe_money
 from projects.services.limits.budgets import grant_budget, renew_all_entries
@@ -141,6 +141,11 @@ class BudgetMixin(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for th
             "original": project,
             "title": f"Budget of {project.name}",
             "form": form,
-            "plan": project.plan.budget_facts,
+            "plan": _describe_limits(project.plan),
         }
         return TemplateResponse(request, "admin/projects/project/budget.html", context)
+
+
+def _describe_limits(plan: Plan) -> dict[str, str | None]:
+    limits = {name: getattr(plan, name) for name in LIMITS}
+    return {name: None if limit is None else f"{limit:,}" for name, limit in limits.items()}

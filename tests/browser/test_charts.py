@@ -22,6 +22,7 @@ def test_charts_look_right_everywhere_and_change_without_loading_the_page(
     page.goto(f"/projects/{project.pk}")
     page.get_by_text("The same numbers as a table").click()
     look("charts-hour")
+    expect(page.locator(".axis time:last-child").first).to_contain_text("UTC")
     page.evaluate("window.isSamePage = true")
     page.get_by_role("link", name="7 days").focus()
     page.keyboard.press("Enter")

@@ -51,6 +51,18 @@ FOLLOWS_BROWSER = """() => {
   document.documentElement.style.fontSize = '20px';
   return getComputedStyle(document.body).fontSize === '20px';
 }"""
+TOO_SMALL = """() => [...document.querySelectorAll(
+    'button, .button, .chip, summary, select, textarea, nav[aria-label=Main] a, .kinds label, .languages label, input')]
+  .filter(node => node.checkVisibility() && !node.closest('.unseen') && !node.matches('[type=checkbox], [type=radio]'))
+  .filter(node => node.getBoundingClientRect().height < 43.5)
+  .map(node => `too small for a finger: ${node.outerHTML.slice(0, 120)}`)"""
+"""On a telephone. Links in a text and boxes with a label of their own are not measured."""
+
+SPACED = r"""() => [...document.querySelectorAll('p, li, dd, td, h1, h2, h3')]
+  .filter(node => node.checkVisibility() && !node.querySelector('pre, code, p, li'))
+  .flatMap(node => node.innerText.match(/\S+ [.,;](?=\s|$)/g) ?? [])
+  .map(text => `a blank in front of a sign: ${text}`)"""
+
 STICKS_OUT = "document.documentElement.scrollWidth - innerWidth"
 
 
@@ -120,6 +132,8 @@ class Viewer:
         found = faults_of(self._page, rules)
         if width == WIDE and seen.address.startswith("/admin/"):
             found += self._page.evaluate(CUT_OFF)
+        if width < WIDE and not seen.address.startswith("/admin/"):
+            found += self._page.evaluate(TOO_SMALL) + self._page.evaluate(SPACED)
         if (wide := self._page.evaluate(STICKS_OUT)) > 0:
             found.append(f"{wide} px stick out")
         self.faults += [f"{name}: {fault}" for fault in found]

@@ -9,8 +9,10 @@ let isFetching = false;
 
 function tellEdges() {
   const options = shown === "7d" ? { weekday: "short", day: "numeric", hour: "2-digit" } : { hour: "2-digit", minute: "2-digit" };
-  for (const node of charts.querySelectorAll("time[data-clock]"))
-    node.textContent = new Date(node.dateTime).toLocaleString([], options);
+  for (const node of charts.querySelectorAll("time[data-clock]")) {
+    const zone = node.matches(":last-child") ? { timeZoneName: "short" } : {}; // the table below is in UTC
+    node.textContent = new Date(node.dateTime).toLocaleString([], { ...options, ...zone });
+  }
 }
 
 async function showCharts(wanted) {

@@ -130,7 +130,7 @@ def test_staff_see_the_top_spenders_first(used: Project, deploy: Callable[..., P
 
 def test_staff_grant_more_than_the_plan_gives(used: Project, staff: Client, engine: MemoryEngine) -> None:
     page = f"/admin/projects/project/{used.pk}/budget/"
-    assert "The plan allows 5000 tokens a day" in text_of(staff.get(page))
+    assert "The plan allows 5,000 tokens a day" in text_of(staff.get(page))
     assert staff.post(page, {"granted_day_tokens": "90000"}).status_code == 302
     assert entry_of(engine, used)["budget"]["day_tokens"] == 90_000
     event = Event.objects.get(project_id=used.pk, action="budget")
