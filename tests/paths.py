@@ -4,4 +4,3 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 TESTS = ROOT / "tests"
-ASSISTANT_IMAGE = ROOT / "containers" / "images" / "assistant"

@@ -12,12 +12,12 @@ import pytest
 from containers.gateway.entries import Entry
 from containers.gateway.leases import LEASE
 from containers.gateway.protocol import GatewayClient
-from containers.gateway.transport import SocketTransport
 from tests.fakes.streaming import StreamingProvider
 from tests.fakes.telegram import FakeTelegram
 from tests.gateway.agents import Agent, Answer
 from tests.gateway.conftest import new_agent
 from tests.gateway.process import PATIENCE, Gateway
+from tests.gateway.socket_transport import SocketTransport
 from tests.gateway.test_callers import ASK
 from tests.waiting import wait_until
 

@@ -17,10 +17,10 @@ from gateway.telegram.polls import Polls
 
 from containers.gateway.entries import Entry, ProviderEntry, ProviderKind
 from containers.gateway.protocol import GatewayClient
-from containers.gateway.transport import SocketTransport
 from tests.fakes.streaming import StreamingProvider
 from tests.gateway.in_thread import in_thread
 from tests.gateway.process import PATIENCE
+from tests.gateway.socket_transport import SocketTransport
 
 pytestmark = pytest.mark.one_database
 AT_ONCE = 30.0

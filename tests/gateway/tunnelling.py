@@ -13,10 +13,10 @@ from cryptography.fernet import Fernet
 
 from containers.gateway.entries import Entry
 from containers.gateway.protocol import GatewayClient
-from containers.gateway.transport import SocketTransport
 from tests.fakes.listening import accept_each, stop_listening
 from tests.gateway.in_thread import in_thread
 from tests.gateway.process import PATIENCE, digest
+from tests.gateway.socket_transport import SocketTransport
 
 ALICE, BOB = "127.0.7.1", "127.0.7.2"
 FAR = "127.0.0.9"

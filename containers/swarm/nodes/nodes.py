@@ -26,7 +26,6 @@ class Node:
     address: str
     is_ready: bool
     is_active: bool
-    is_manager: bool
     memory: int
     cpus: int
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -65,7 +64,6 @@ def read_node(row: Mapping[str, Any]) -> Node:
         is_down=status["State"] == "down",
         is_active=spec["Availability"] == "active",
         is_drained=spec["Availability"] == "drain",
-        is_manager=spec.get("Role") == "manager",
         memory=int(resources.get("MemoryBytes") or 0),
         cpus=int(resources.get("NanoCPUs") or 0) // 1_000_000_000,
         labels=dict(spec.get("Labels") or {}),

@@ -42,7 +42,6 @@ class SettingFields:
 
     def __init__(self, schema: Any, stored: Mapping[str, Any], *, taken: Iterable[str]) -> None:
         self._stored = stored
-        self._schema = schema
         self.by_field: dict[str, Setting] = {}
         names = {*taken, "csrfmiddlewaretoken"}
         for setting in settings_of(schema):

@@ -35,7 +35,7 @@ FORMER_GOES_ON = "The gateway cannot be replaced by another one, and the former 
 """The beginning of warnings while a former gateway still serves agents."""
 
 ASTRAY = (
-    "Agents' requests reach the gateway from {address}, which is none of theirs, so it does not let them in: a NAT "
+    "Agents' requests reach the gateway from {address}, which is not one of theirs, so it does not let them in: a NAT "
     "rule on the engine's host changes it. docs/operations.md says how to find it."
 )
 SOME_SILENT = (
@@ -130,11 +130,6 @@ def ensure_gateway() -> Place:
     }
     Gateway.objects.update_or_create(pk=settings.BERTH_INSTANCE, defaults=found)
     return Place(network=network, address=address)
-
-
-def forget_gateway() -> None:
-    """Makes the next deploy look for the gateway again."""
-    Gateway.objects.filter(pk=settings.BERTH_INSTANCE).update(found_at=None)
 
 
 def knows_sources() -> bool:

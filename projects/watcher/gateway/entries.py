@@ -51,15 +51,10 @@ class Reconciled(NamedTuple):
     refused: tuple[str, ...]
 
 
-def reconcile_entries(client: GatewayClient) -> Reconciled:
-    """Tells the gateway what it has missed. Raises `EngineError`."""
-    return reconcile_with(client, client.versions(find_in_force()), read_in_force())
-
-
-def reconcile_with(
+def reconcile_entries(
     client: GatewayClient, held: Mapping[str, Standing], rows: Mapping[str, _Known], *, node: str = ""
 ) -> Reconciled:
-    """Does the same with what the gateway holds and rows that were read after that, for several gateways."""
+    """Tells a gateway what it has missed. `rows` were read after what it has (`held`). Raises `EngineError`."""
     valid = {key for key, standing in held.items() if not standing.is_void}
     known = [*rows.values(), *_find_resting(valid - rows.keys())]
     behind = [each for each in known if _differs(each, held.get(each.key), node)]

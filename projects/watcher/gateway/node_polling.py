@@ -14,7 +14,7 @@ from containers.errors import EngineError, EngineUnavailableError
 from containers.gateway.protocol import WITHIN, GatewayClient
 from containers.gateway.sightings import Sighting
 from containers.gateway.transport import Transport
-from projects.watcher.gateway.entries import find_in_force, read_in_force, reconcile_with
+from projects.watcher.gateway.entries import find_in_force, read_in_force, reconcile_entries
 from projects.watcher.gateway.parallel_requests import PLACES_OF_LOOKS, ask_all
 from projects.watcher.gateway.usage import read_usage
 
@@ -50,7 +50,7 @@ def look_at_all(ways: Mapping[str, Transport]) -> Seen:
     held = look.ask(lambda client, _: client.versions(named))
     look.take_turns(held, lambda client, node: read_usage(client, node=node))
     rows = read_in_force() if held else {}  # after reading usage, because entries contain what was spent
-    results = look.take_turns(held, lambda client, node: reconcile_with(client, held[node], rows, node=node))
+    results = look.take_turns(held, lambda client, node: reconcile_entries(client, held[node], rows, node=node))
     equal = {node for node, result in results.items() if result.sent == 0}
     refused = {project for result in results.values() for project in result.refused}
     looks = look.ask(lambda client, node: (client.look(missed_nothing=node in equal), time.monotonic()), among=held)

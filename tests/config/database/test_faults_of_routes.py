@@ -23,8 +23,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
 MOST_QUERIES = 60
 """More queries than any request makes."""
 
-ASKS_NOTHING = {"/cli", "/healthz", "/api/docs", "/api/schema"}
-
 
 @contextmanager
 def failing(error: Error, *, after: int = 0) -> Iterator[list[str]]:

@@ -20,9 +20,9 @@ from containers.gateway.entries import (
     new_virtual_token,
 )
 from containers.gateway.protocol import GatewayClient, Standing
-from containers.gateway.transport import SocketTransport
 from tests.gateway.process import Gateway
 from tests.gateway.secured import listen_secured, secured
+from tests.gateway.socket_transport import SocketTransport
 from tests.gateway.unpacked import unpack_image
 
 pytestmark = pytest.mark.one_database

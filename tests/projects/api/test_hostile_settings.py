@@ -25,7 +25,6 @@ from tests.sampling import Some
 
 OWN = tuple(OWN_SETTINGS["properties"])
 NAMES = (*OWN, "x")
-ODD_NAMES = ("", "a.b", "__proto__", "constructor", "$ref", "settings", "MODEL", "\u202e", "x" * 5000)
 SCHEMAS: dict[str, Any] = {"shipped": None, "open": {}}
 SHOWN = {"null", "text", "list of everything", "deep dict"}
 """The kinds of values for which all pages are requested, which takes half a second each."""

@@ -3,7 +3,9 @@
 import hashlib
 from typing import Any
 
+from containers.gateway.protocol import GatewayClient
 from projects.models import Project
+from projects.watcher.gateway.entries import find_in_force, read_in_force, reconcile_entries
 from tests.fakes.engine import MemoryEngine
 
 
@@ -16,6 +18,12 @@ def knows(engine: MemoryEngine, project: Project) -> bool:
     """Whether the gateway has the row's version."""
     version = Project.objects.values_list("entry_version", flat=True).get(pk=project.pk)
     return engine.gateway_program.versions.get(str(project.pk)) == version
+
+
+def tell_what_it_missed(engine: MemoryEngine) -> int:
+    """Does what the watcher does for its gateway in each round. Returns the number of entries that it sent."""
+    client = GatewayClient(engine.gateway())
+    return reconcile_entries(client, client.versions(find_in_force()), read_in_force()).sent
 
 
 def digest(text: str) -> str:

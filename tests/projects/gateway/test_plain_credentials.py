@@ -5,17 +5,15 @@ from typing import Any
 
 import pytest
 
-from containers.gateway.protocol import GatewayClient
 from projects.models import Gateway, Project
 from projects.services.credentials.plaintext import encrypt_plain
 from projects.services.gateway import entry as gateway_entry
 from projects.services.gateway.entry import digest_settings
 from projects.watcher.gateway import plain_credentials
-from projects.watcher.gateway.entries import reconcile_entries
 from projects.watcher.gateway.plain_credentials import PlainCredentials
 from tests.canaries import CANARY_OF_SERVER, find_canary
 from tests.fakes.engine import MemoryEngine
-from tests.projects.gateway.entries import entry_of
+from tests.projects.gateway.entries import entry_of, tell_what_it_missed
 
 pytestmark = pytest.mark.django_db
 MCP, SEARCH = "https://tools.example/mcp", "https://search.example/find"
@@ -41,7 +39,7 @@ def test_a_plain_text_credential_is_encrypted_and_reported(
     assert find_canary(str(plain.settings)) is None
     assert plain.decrypt_servers() == (before, {MCP: CANARY_OF_SERVER, SEARCH: f"X-Key: {CANARY_OF_SERVER}"})
     assert find_canary(caplog.text) is None
-    reconcile_entries(GatewayClient(engine.gateway()))
+    tell_what_it_missed(engine)
     told = entry_of(engine, plain)["servers"]["by_id"].values()
     assert {server["base"] for server in told} == {MCP, SEARCH}
     version = Project.objects.get().entry_version
@@ -97,7 +95,7 @@ def test_entries_of_another_format_are_sent_again(
     engine: MemoryEngine, plain: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(gateway_entry, "FORMAT", gateway_entry.FORMAT - 1)
-    reconcile_entries(GatewayClient(engine.gateway()))
+    tell_what_it_missed(engine)
     monkeypatch.undo()
     assert Gateway.objects.get().told_digest != digest_settings(knows_sources=True)
-    assert reconcile_entries(GatewayClient(engine.gateway())).sent == 1
+    assert tell_what_it_missed(engine) == 1

@@ -8,25 +8,18 @@ import pytest
 
 from accounts.models import User
 from containers.errors import EngineRefusedError, EngineUnavailableError
-from containers.gateway.protocol import GatewayClient
 from projects.models import Project
 from projects.services.gateway.provisioning import describe_trouble, is_in_trouble, make_spec
 from projects.templatetags.staff_notes import staff_notes
-from projects.watcher.gateway.entries import reconcile_entries
 from projects.watcher.gateway.upkeep import look_after_gateway
 from projects.watcher.reconcile.full import reconcile
 from tests.canaries import CANARY_OTHER_API_KEY
 from tests.fakes.engine import MemoryEngine
 from tests.fakes.gateway import MemoryGateway
-from tests.projects.gateway.entries import counts_for, entry_of, knows
+from tests.projects.gateway.entries import counts_for, entry_of, knows, tell_what_it_missed
 
 pytestmark = pytest.mark.django_db
 Control = Callable[..., Any]
-
-
-def told(engine: MemoryEngine) -> int:
-    """Returns the number of projects about which one more check notifies the gateway."""
-    return reconcile_entries(GatewayClient(engine.gateway())).sent
 
 
 def test_known_entries_are_not_sent_again(engine: MemoryEngine, project: Project) -> None:
@@ -52,7 +45,7 @@ def test_a_missed_deletion_is_sent_later(engine: MemoryEngine, project: Project,
     assert entry_of(engine, project) is not None
     look_after_gateway()
     assert entry_of(engine, project) is None
-    assert told(engine) == 0
+    assert tell_what_it_missed(engine) == 0
 
 
 def test_a_gateway_that_has_lost_everything(engine: MemoryEngine, deploy: Callable[..., Project]) -> None:
@@ -142,7 +135,7 @@ def test_an_entry_with_unreadable_credentials_blocks_no_other(
 
 def test_projects_held_by_an_operation_are_left_to_it(engine: MemoryEngine, project: Project, control: Control) -> None:
     looks: list[int] = []
-    engine.slow("stop", lambda: looks.append(told(engine)))
+    engine.slow("stop", lambda: looks.append(tell_what_it_missed(engine)))
     control(project, "stop")
     assert looks == [0]
 

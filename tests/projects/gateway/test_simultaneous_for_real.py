@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 
 from containers.errors import EngineUnavailableError
-from containers.gateway.transport import NOT_THERE, SocketTransport
+from containers.gateway.transport import NOT_THERE
 from projects.models import Project
 from tests.fakes.engine import MemoryEngine
 from tests.fakes.gateway import MemoryGateway
 from tests.gateway.process import PATIENCE, Gateway
+from tests.gateway.socket_transport import SocketTransport
 from tests.gateway.unpacked import unpack_image
 from tests.projects.gateway.acts import live
 from tests.projects.gateway.test_kills import assert_true, begin, converge
