@@ -21,11 +21,10 @@ from django_htmx.http import HttpResponseClientRefresh
 from accounts.admin_site.permissions import staff_user
 from accounts.dashboard.decorators import counts_as
 from accounts.dashboard.session.still_signed_in import is_still_in
-from accounts.http import client_address
+from projects.admin.actors import actor_of
 from projects.errors import NoPlaceError
-from projects.models import Actor, Batch, Project
+from projects.models import Batch, Project
 from projects.models.batch import NOT_DONE, OPEN, ItemState
-from projects.models.event import BY_STAFF
 from projects.services.staff import batches
 from projects.services.staff.batches import AT_ONCE, MOST
 
@@ -48,10 +47,6 @@ def _find_scope(request: HttpRequest) -> str:
     if request.POST.get("do") == "stop":
         return "stopping a batch"
     return "reads" if _is_step(request) else "commands"
-
-
-def actor_of(request: HttpRequest) -> Actor:
-    return Actor(label=staff_user(request).email, source=BY_STAFF, address=client_address(request))
 
 
 class BatchActionsMixin(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only

@@ -13,11 +13,10 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 
 from accounts.admin_site.open_forms import OpenForm
-from accounts.admin_site.permissions import ReadableByStaff, is_admin, is_staff, staff_user
-from accounts.http import client_address
+from accounts.admin_site.permissions import ReadableByStaff, is_admin, is_staff
 from accounts.models import Role
-from projects.models import Actor, ModelPrice, Plan, Project, Spending
-from projects.models.event import BY_STAFF
+from projects.admin.actors import actor_of
+from projects.models import ModelPrice, Plan, Project, Spending
 from projects.rules.budget import LIMITS, Budget, describe_budget, describe_money
 from projects.services.limits.budgets import grant_budget, renew_all_entries
 
@@ -130,8 +129,7 @@ class BudgetMixin(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for th
         form = GrantForm(request.POST or None, instance=project)
         if request.method == "POST" and form.is_valid():
             granted = Budget(**{name: form.cleaned_data[f"granted_{name}"] for name in LIMITS})
-            actor = Actor(label=staff_user(request).email, source=BY_STAFF, address=client_address(request))
-            grant_budget(project=project, granted=granted, actor=actor)
+            grant_budget(project=project, granted=granted, actor=actor_of(request))
             self.log_change(request, project, "Granted a budget.")
             self.message_user(request, f"The budget of {project.name} is granted.", messages.SUCCESS)
             return redirect("admin:projects_project_change", project.pk)

@@ -12,13 +12,12 @@ from django.utils.html import format_html
 
 from accounts import clock
 from accounts.admin_site.confirmation import asks_first
-from accounts.admin_site.permissions import ReadableByStaff, staff_user
-from accounts.http import client_address
+from accounts.admin_site.permissions import ReadableByStaff
 from containers.errors import EngineError
+from projects.admin.actors import actor_of
 from projects.admin.logs import OutputNotedMixin
 from projects.errors import CannotAdoptError
-from projects.models import Actor, Quarantined
-from projects.models.event import BY_STAFF
+from projects.models import Quarantined
 from projects.models.installation import read_hold
 from projects.services.inventory.decisions import (
     adopt_from_quarantine,
@@ -106,7 +105,7 @@ class QuarantinedAdmin(ReadableByStaff, HoldWarningMixin, OutputNotedMixin):
 
     @admin.action(description="Adopt: make a stopped project of it, for its owner")
     def adopt(self, request: HttpRequest, chosen: QuerySet[Quarantined]) -> None:
-        actor = _actor(request)
+        actor = actor_of(request)
         self._each(request, chosen, lambda entry: adopt_from_quarantine(entry=entry, actor=actor))
 
     @asks_first(
@@ -117,7 +116,7 @@ class QuarantinedAdmin(ReadableByStaff, HoldWarningMixin, OutputNotedMixin):
     )
     @admin.action(description="Delete, with container and state")
     def delete_for_good(self, request: HttpRequest, chosen: QuerySet[Quarantined]) -> None:
-        actor = _actor(request)
+        actor = actor_of(request)
         self._each(request, chosen, lambda entry: delete_from_quarantine(entry=entry, actor=actor))
 
     def _each(self, request: HttpRequest, chosen: QuerySet[Quarantined], act: Callable[[Quarantined], object]) -> None:
@@ -130,7 +129,3 @@ class QuarantinedAdmin(ReadableByStaff, HoldWarningMixin, OutputNotedMixin):
                 self.message_user(request, format_html("{}: {}", entry.key, error), messages.ERROR)
         if done:
             self.message_user(request, f"Done: {done} of {len(entries)}.", messages.SUCCESS)
-
-
-def _actor(request: HttpRequest) -> Actor:
-    return Actor(label=staff_user(request).email, source=BY_STAFF, address=client_address(request))
