@@ -31,6 +31,23 @@ def project(deploy: Callable[..., Project]) -> Project:
 
 
 @pytest.fixture
+def control(api: APIClient, project: Project) -> Callable[..., Any]:
+    """Sends a command to Alice's project."""
+
+    def send(action: str, query: str = "") -> Any:
+        return api.post(f"/api/projects/{project.id}/control{query}", {"action": action})
+
+    return send
+
+
+@pytest.fixture
+def stopped(project: Project, control: Callable[..., Any]) -> Project:
+    assert control("stop").json()["status"] == "stopped"
+    project.refresh_from_db()
+    return project
+
+
+@pytest.fixture
 def still_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stops the service's clock, so that what was just observed stays fresh on a slow machine."""
     now = timezone.now()

@@ -10,7 +10,7 @@ from accounts.models import User
 from projects.models import Plan, Project
 from tests.factories import UserFactory
 from tests.fakes.engine import MemoryEngine
-from tests.projects.api.commands import Change, Control
+from tests.projects.api.commands import Change
 from tests.projects.api.following import hang_up
 from tests.projects.api.sending import Sender, everything
 
@@ -44,23 +44,6 @@ def change(api: APIClient, project: Project) -> Change:
         return client.patch(f"/api/projects/{project.id}{query}", fields)
 
     return send
-
-
-@pytest.fixture
-def control(api: APIClient, project: Project) -> Control:
-    """Sends a command to Alice's project."""
-
-    def send(action: str, query: str = "") -> Any:
-        return api.post(f"/api/projects/{project.id}/control{query}", {"action": action})
-
-    return send
-
-
-@pytest.fixture
-def stopped(project: Project, control: Control) -> Project:
-    assert control("stop").json()["status"] == "stopped"
-    project.refresh_from_db()
-    return project
 
 
 @pytest.fixture

@@ -1,22 +1,10 @@
 """Fixtures of the tests of the services."""
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
-from rest_framework.test import APIClient
 
 from projects.models import Project
 from tests.fakes.engine import MemoryEngine
 from tests.projects.services.migrating import FakeArrivals, become_former
-
-
-@pytest.fixture
-def control(api: APIClient, project: Project) -> Callable[..., Any]:
-    def send(action: str, query: str = "") -> Any:
-        return api.post(f"/api/projects/{project.id}/control{query}", {"action": action})
-
-    return send
 
 
 @pytest.fixture

@@ -58,7 +58,7 @@ def stopped_and(fault: Callable[[Project, MemoryEngine], None]) -> Callable[[Pro
 
 
 def suspended(project: Project, engine: MemoryEngine) -> None:
-    suspend_project(project=project, actor=ALICE)
+    suspend(project)
 
 
 def suspended_and_stopped(project: Project, engine: MemoryEngine) -> None:
@@ -106,6 +106,27 @@ def rename(project: Project) -> object:
     return update_project(project=project, change=ProjectChange(name="New"), actor=ALICE)
 
 
+def suspend(project: Project) -> object:
+    return suspend_project(project=project, actor=ALICE)
+
+
+def lift(project: Project) -> object:
+    return lift_suspension(project=project, actor=ALICE)
+
+
+def delete(project: Project) -> object:
+    return delete_project(project=project, actor=ALICE)
+
+
+def watch(project: Project) -> object:
+    """Does what the watcher does in each round."""
+    return reconcile()
+
+
+def look(project: Project) -> object:
+    return reconcile(repair=False)
+
+
 VERBS = {
     "start": Verb(("start", "done"), act_on(Action.START), stopped),
     "start, refused": Verb(("start", "failed"), act_on(Action.START), stopped_and(refuse("deploy.start"))),
@@ -116,37 +137,23 @@ VERBS = {
     "stop": Verb(("stop", "done"), act_on(Action.STOP)),
     "stop, silence": Verb(("stop", "recorded"), act_on(Action.STOP), fall_silent("stop")),
     "stop, refused": Verb(("stop", "failed"), act_on(Action.STOP), refuse("stop")),
-    "suspend": Verb(("suspend", "done"), lambda project: suspend_project(project=project, actor=ALICE)),
-    "suspend, silence": Verb(
-        ("suspend", "recorded"), lambda project: suspend_project(project=project, actor=ALICE), fall_silent("stop")
-    ),
-    "suspend, refused": Verb(
-        ("suspend", "failed"), lambda project: suspend_project(project=project, actor=ALICE), refuse("stop")
-    ),
-    "lift": Verb(
-        ("lift suspension", "done"),
-        lambda project: lift_suspension(project=project, actor=ALICE),
-        suspended_and_stopped,
-    ),
+    "suspend": Verb(("suspend", "done"), suspend),
+    "suspend, silence": Verb(("suspend", "recorded"), suspend, fall_silent("stop")),
+    "suspend, refused": Verb(("suspend", "failed"), suspend, refuse("stop")),
+    "lift": Verb(("lift suspension", "done"), lift, suspended_and_stopped),
     "update": Verb(("update", "done"), rename),
-    "delete": Verb(("delete", "done"), lambda project: delete_project(project=project, actor=ALICE)),
-    "delete, silence": Verb(
-        ("delete", "recorded"), lambda project: delete_project(project=project, actor=ALICE), fall_silent("remove")
-    ),
-    "delete, refused": Verb(
-        ("delete", "failed"), lambda project: delete_project(project=project, actor=ALICE), refuse("remove")
-    ),
-    "crash": Verb(("crash", "crash"), lambda project: reconcile(repair=False), crashed),
-    "give up": Verb(("give up", "done"), lambda project: reconcile(), crashed_for_good),
-    "bring back": Verb(("bring back", "done"), lambda project: reconcile(), crashed_and_seen),
-    "recreate": Verb(("recreate", "done"), lambda project: reconcile(), vanished),
-    "declare failed": Verb(("declare failed", "done"), lambda project: reconcile(), vanished_again),
-    "take down": Verb(("take down", "done"), lambda project: reconcile(), to_be(desired="stopped")),
-    "take down, refused": Verb(
-        ("take down", "failed"), lambda project: reconcile(), to_be_and(refuse("stop"), desired="stopped")
-    ),
-    "finish deletion": Verb(("finish deletion", "done"), lambda project: reconcile(), to_be(desired="deleted")),
+    "delete": Verb(("delete", "done"), delete),
+    "delete, silence": Verb(("delete", "recorded"), delete, fall_silent("remove")),
+    "delete, refused": Verb(("delete", "failed"), delete, refuse("remove")),
+    "crash": Verb(("crash", "crash"), look, crashed),
+    "give up": Verb(("give up", "done"), watch, crashed_for_good),
+    "bring back": Verb(("bring back", "done"), watch, crashed_and_seen),
+    "recreate": Verb(("recreate", "done"), watch, vanished),
+    "declare failed": Verb(("declare failed", "done"), watch, vanished_again),
+    "take down": Verb(("take down", "done"), watch, to_be(desired="stopped")),
+    "take down, refused": Verb(("take down", "failed"), watch, to_be_and(refuse("stop"), desired="stopped")),
+    "finish deletion": Verb(("finish deletion", "done"), watch, to_be(desired="deleted")),
     "finish deletion, refused": Verb(
-        ("finish deletion", "failed"), lambda project: reconcile(), to_be_and(refuse("remove"), desired="deleted")
+        ("finish deletion", "failed"), watch, to_be_and(refuse("remove"), desired="deleted")
     ),
 }

@@ -8,6 +8,7 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from projects.models import Project, Watch
+from projects.watcher.ends.run_ends import RunEnds
 from projects.watcher.reconcile import inspection_choice
 from projects.watcher.reconcile.full import reconcile
 
@@ -25,6 +26,11 @@ def look(**options: Any) -> list[str]:
     result = reconcile(**options)
     Watch.objects.create(instance="berth", heartbeat_at=result.at, lease_until=result.at + timedelta(minutes=1))
     return result.failed
+
+
+def look_at_ended(ends: RunEnds, **options: object) -> list[str]:
+    """Makes a round as the watcher begins it, and its heartbeat."""
+    return look(changed_keys=ends.keys_of_ended(), find_end=ends.find, **options)
 
 
 def statuses(api: APIClient) -> dict[str, str]:

@@ -9,16 +9,11 @@ from containers.vocabulary import ContainerState, Health
 from projects.models import Event, Project
 from projects.watcher.ends.run_ends import STARTED_LATELY, RunEnds
 from tests.fakes.engine import MemoryEngine
-from tests.projects.watcher.looking import be_late, look, statuses
+from tests.projects.watcher.looking import be_late, look, look_at_ended, statuses
 from tests.projects.watcher.rows import later
 from tests.projects.watcher.slow_ends import be_down, go_down
 
 pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
-
-
-def look_at_ended(ends: RunEnds, **options: object) -> list[str]:
-    """Makes a round as the watcher begins it, and its heartbeat."""
-    return look(changed_keys=ends.keys_of_ended(), find_end=ends.find, **options)
 
 
 def start_again(engine: MemoryEngine, project: Project) -> None:

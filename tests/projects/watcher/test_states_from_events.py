@@ -16,16 +16,11 @@ from projects.rules.status.reasons import code_of_end
 from projects.services import control_project
 from projects.watcher.ends.run_ends import RunEnds
 from tests.fakes.engine import MemoryEngine
-from tests.projects.watcher.looking import be_late, look, statuses
+from tests.projects.watcher.looking import be_late, look, look_at_ended, statuses
 from tests.projects.watcher.rows import later
 from tests.projects.watcher.slow_ends import be_down, go_down
 
 pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
-
-
-def look_at_ended(ends: RunEnds, **options: object) -> list[str]:
-    """Makes a round as the watcher begins it, and its heartbeat."""
-    return look(changed_keys=ends.keys_of_ended(), find_end=ends.find, **options)
 
 
 @pytest.mark.parametrize("health", [Health.NONE, Health.STARTING, Health.HEALTHY, Health.UNHEALTHY])
