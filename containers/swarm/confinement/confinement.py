@@ -9,7 +9,7 @@ from containers.docker_api.client import Connection
 from containers.docker_api.errors import understand_answer
 from containers.errors import EngineRefusedError
 from containers.swarm.confinement.missing_protections import api_of, explain_refusal, find_missing
-from containers.swarm.nodes.nodes import Node, list_nodes
+from containers.swarm.nodes.nodes import Node, list_nodes, read_api
 
 DAEMON_LABEL = "berth.no-new-privileges"
 """The label of a node's daemon.json by which its operator says that the same file has `"no-new-privileges": true`.
@@ -28,7 +28,7 @@ class Confinement:
         """
         nodes = list_nodes(self._connection)
         return find_missing(
-            min([self._read_api(), *(api_of(node.engine) for node in nodes if node.engine or node.is_ready)]),
+            min([read_api(self._connection), *(api_of(node.engine) for node in nodes if node.engine or node.is_ready)]),
             held_by_daemons=self._is_held_by_daemons(nodes),
             runtime=settings.BERTH_CONTAINER_RUNTIME,
         )
@@ -38,11 +38,7 @@ class Confinement:
         refusal = explain_refusal(self.missing(), accepted=settings.BERTH_SWARM_ACCEPT)
         if refusal:
             raise EngineRefusedError(refusal)
-        return self._read_api()
-
-    def _read_api(self) -> tuple[int, int]:
-        with self._connection.call() as client, understand_answer():
-            return client.read_api()
+        return read_api(self._connection)
 
     def _is_held_by_daemons(self, nodes: Sequence[Node]) -> bool:
         with self._connection.call() as client, understand_answer():

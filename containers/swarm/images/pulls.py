@@ -8,7 +8,6 @@ node creates the container and so has the image.
 import hashlib
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
 from typing import Any, NamedTuple
 
 from django.conf import settings
@@ -17,6 +16,7 @@ from django.views.decorators.debug import sensitive_variables
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import MissingError, understand_answer
 from containers.hardening import MEBIBYTE
+from containers.swarm.tasks.job_containers import remove_job
 from containers.swarm.tasks.tasks import Run, read_run
 
 PULL_LABEL, REPOSITORY_LABEL = "berth.pull", "berth.pull.repository"
@@ -79,7 +79,7 @@ class Pulls:
         pulled = self.find(reference)
         if nodes and all(map(pulled.has, nodes)):
             return
-        self._remove(job_name(reference))
+        remove_job(self._connection, job_name(reference))
         with self._connection.call() as client, understand_answer():
             client.create_service_from(job_payload(reference), credentials=credentials)
 
@@ -90,12 +90,8 @@ class Pulls:
             found = [str(row["Spec"]["Name"]) for row in client.services(filters={"label": chosen})]
         former = set(found) - set(map(job_name, keep))
         for name in former:
-            self._remove(name)
+            remove_job(self._connection, name)
         return len(former)
-
-    def _remove(self, name: str) -> None:
-        with suppress(MissingError), self._connection.call() as client:
-            client.remove_service(name)
 
 
 def runs_by_node(tasks: Collection[Mapping[str, Any]]) -> dict[str, list[Run]]:

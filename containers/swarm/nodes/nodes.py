@@ -53,6 +53,12 @@ def read_version(connection: Connection) -> str:
         return clean(str(client.info().get("ServerVersion") or ""))[:64]
 
 
+def read_api(connection: Connection) -> tuple[int, int]:
+    """Returns the version of the API that the engine speaks to which we are connected."""
+    with connection.call() as client, understand_answer():
+        return client.read_api()
+
+
 def read_node(row: Mapping[str, Any]) -> Node:
     spec, status, described = row["Spec"], row["Status"], row.get("Description") or {}
     resources, engine = described.get("Resources") or {}, described.get("Engine") or {}

@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 from django.conf import settings
 
 from containers.docker_api.client import Connection
-from containers.docker_api.errors import MissingError, understand_answer
+from containers.docker_api.errors import understand_answer
 from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError
 from containers.identity import is_our_helper
 from containers.outbound.call_limits import seconds_left, time_of_its_own
 from containers.swarm.nodes.nodes import Node, list_nodes
 from containers.swarm.states.copy_programs import LABEL, LACKS_PROGRAMS, OF_LABEL, OUT_OF_TIME
+from containers.swarm.tasks.job_containers import remove_job
 from containers.swarm.tasks.tasks import UNPLACED, Run, read_run
 
 LIMIT, OVERHEAD, LOOK, CLEANING = 60.0, 5.0, 1.0, 5.0
@@ -56,7 +57,7 @@ class CopyJobs:
             return self._await(job, node)
         finally:
             with time_of_its_own(CLEANING), suppress(EngineError):
-                self._remove(job)
+                remove_job(self._connection, job)
 
     def end(self, key: str, *, leave_lost: bool = False) -> None:
         """Ends the jobs of a killed process. Returns once none of them can change the state or the copy.
@@ -70,7 +71,7 @@ class CopyJobs:
         if rows:
             self._let_begin(chosen, len(rows))
         for row in rows:
-            self._remove(str(row["ID"]))
+            remove_job(self._connection, str(row["ID"]))
         until = time.monotonic() + time_for_job()
         while living := [run for run in self._read_runs(chosen) if run.may_live]:
             lost = self._lost()
@@ -109,10 +110,6 @@ class CopyJobs:
     def _read_runs(self, chosen: Mapping[str, Sequence[str]]) -> list[Run]:
         with self._connection.call(about_one=True) as client, understand_answer():
             return [read_run(task) for task in client.tasks(filters=dict(chosen))]
-
-    def _remove(self, job: str) -> None:
-        with suppress(MissingError), self._connection.call() as client:
-            client.remove_service(job)
 
 
 def _may_begin(run: Run) -> bool:

@@ -11,12 +11,12 @@ from django.conf import settings
 
 from containers.agent_reports import parse_time
 from containers.docker_api.client import Connection
-from containers.docker_api.errors import MissingError, understand_answer
+from containers.docker_api.errors import understand_answer
 from containers.docker_api.logs import SILENCE, read_lines
 from containers.errors import EngineError
 from containers.identity import helper_labels, is_our_helper, network_name
 from containers.outbound.call_limits import time_of_its_own
-from containers.swarm.tasks.job_containers import MEASURES, remove_job_containers
+from containers.swarm.tasks.job_containers import MEASURES, remove_job, remove_job_containers
 from containers.swarm.tasks.service_spec import confinement
 from containers.swarm.tasks.tasks import Run, read_run
 from containers.vocabulary import DiskUse
@@ -73,7 +73,7 @@ class DiskJobs:
         finally:
             for job in jobs:
                 with time_of_its_own(CLEANING), suppress(EngineError):
-                    self._remove(job)
+                    remove_job(self._connection, job)
         return {node for job, node in jobs.items() if any(run.state in {"failed", "rejected"} for run in ended[job])}
 
     def remove_left_behind(self) -> None:
@@ -82,7 +82,7 @@ class DiskJobs:
             made_at = parse_time(row["CreatedAt"])
             # The engine's clock may differ from ours, in either direction.
             if made_at is None or abs(datetime.now(UTC) - made_at) > _LEFT_BEHIND:
-                self._remove(str(row["ID"]))
+                remove_job(self._connection, str(row["ID"]))
 
     def remove_using(self, volume: str) -> None:
         """Removes jobs that mount this volume, and their containers on our own node."""
@@ -91,7 +91,7 @@ class DiskJobs:
                 mounts = row["Spec"]["TaskTemplate"]["ContainerSpec"].get("Mounts") or []
                 is_used = any(mount["Source"] == volume for mount in mounts)
             if is_used:
-                self._remove(str(row["ID"]))
+                remove_job(self._connection, str(row["ID"]))
         remove_job_containers(self._connection, volume)
 
     def _create(self, node: str, states: Sequence[State], image: str, most: Mapping[str, int]) -> str:
@@ -135,10 +135,6 @@ class DiskJobs:
         chosen = {"label": [f"{LABEL}={settings.BERTH_INSTANCE}"]}
         with self._connection.call() as client, understand_answer():
             return [row for row in client.services(filters=chosen) if is_our_helper(row["Spec"]["Labels"], LABEL)]
-
-    def _remove(self, job: str) -> None:
-        with suppress(MissingError), self._connection.call() as client:
-            client.remove_service(job)
 
 
 def job_payload(script: str, states: Sequence[State], *, node: str, image: str, api: tuple[int, int]) -> dict[str, Any]:

@@ -13,18 +13,19 @@ from django.conf import settings
 
 from containers.agent_contract import DATA_PATH
 from containers.docker_api.client import Connection
-from containers.docker_api.errors import MissingError, understand_answer
+from containers.docker_api.errors import understand_answer
 from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError
 from containers.hardening import MEBIBYTE, data_volume
 from containers.identity import container_name, helper_labels, network_name
 from containers.outbound.call_limits import seconds_left, time_of_its_own
 from containers.swarm.images.images import require_pulled
 from containers.swarm.images.pulls import runs_by_node
-from containers.swarm.nodes.nodes import Node, find_own_node, list_nodes
+from containers.swarm.nodes.nodes import Node, find_own_node, list_nodes, read_api
 from containers.swarm.notes.state_locations import Program, kept_on, program_of
 from containers.swarm.services.services import Services
 from containers.swarm.services.verbs import Verbs
 from containers.swarm.states.shared_folders import volume_driver
+from containers.swarm.tasks.job_containers import remove_job
 from containers.swarm.tasks.service_spec import confinement
 
 LABEL = "berth.empties"
@@ -86,7 +87,7 @@ class VolumeCleanup:
         if there and program:
             self._ensure_network(network_name())
             name = found[0].name if found else container_name(key)
-            self._empty(job_payload(name, key, program, nodes, there, self._read_api()), there)
+            self._empty(job_payload(name, key, program, nodes, there, read_api(self._connection)), there)
 
     def _choose(self, nodes: Mapping[str, Node], kept: Collection[str], program: Program | None) -> list[Node]:
         """Returns the nodes for the job: each one still in the Swarm or, with shared storage, one that can run it."""
@@ -106,14 +107,14 @@ class VolumeCleanup:
         return (has_run or require_pulled(self._connection, program.image, able)[0])[:1]
 
     def _empty(self, payload: dict[str, Any], nodes: Sequence[Node]) -> None:
-        self._remove(payload["Name"])  # left behind by a killed process
+        remove_job(self._connection, payload["Name"])  # left behind by a killed process
         with self._connection.call() as client, understand_answer():
             job = client.create_service_from(payload)
         try:
             self._await(job, nodes)
         finally:
             with time_of_its_own(CLEANING), suppress(EngineError):
-                self._remove(job)
+                remove_job(self._connection, job)
 
     def _await(self, job: str, nodes: Sequence[Node]) -> None:
         left = seconds_left()
@@ -131,14 +132,6 @@ class VolumeCleanup:
             if time.monotonic() >= until:
                 raise EngineUnavailableError(NOT_EMPTIED.format(names, " in time. Try again"))
             time.sleep(_ASK_EVERY)
-
-    def _read_api(self) -> tuple[int, int]:
-        with self._connection.call() as client, understand_answer():
-            return client.read_api()
-
-    def _remove(self, job: str) -> None:
-        with suppress(MissingError), self._connection.call() as client:
-            client.remove_service(job)
 
 
 def _takes(node: Node) -> bool:

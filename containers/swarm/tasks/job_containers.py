@@ -1,4 +1,4 @@
-"""Removes the containers of jobs that keep an agent's volume in use.
+"""Removes jobs, and the containers of jobs that keep an agent's volume in use.
 
 The Swarm lists no task of a job that is removed, but its node removes the job's container some time later, and may even
 create it only now.
@@ -14,6 +14,12 @@ from containers.identity import is_our_helper
 
 COPIES, MEASURES = "berth.copies", "berth.measures"
 """The labels of the jobs that copy and measure agents' states, and of their containers. The value is the instance."""
+
+
+def remove_job(connection: Connection, job: str) -> None:
+    """Removes the service of this job, by its name or id. A missing one is no error."""
+    with suppress(MissingError), connection.call() as client:
+        client.remove_service(job)
 
 
 def remove_job_containers(connection: Connection, volume: str) -> None:

@@ -11,6 +11,7 @@ from containers.swarm.gateway.payload import LABEL as GATEWAY_LABEL
 from containers.swarm.gateway.payload import NODE_LABEL
 from containers.swarm.nodes.nodes import list_nodes
 from containers.swarm.notes.copied_states import SHARED, CopiedStates
+from containers.swarm.states import copy_jobs
 from containers.swarm.states.copy_jobs import CopyJobs
 from containers.swarm.states.copy_programs import DROP, KEEP, LACKS_PROGRAMS, RETURN, TOO_LARGE, job_payload
 from tests.containers.swarm.copying import AWAY, KEY, LABELS, CopyingManager, copies, copying_swarm
@@ -70,7 +71,7 @@ def test_a_job_is_removed_once_its_node_no_longer_prepares_it(
     """Otherwise the node would create its volumes after they were removed."""
     swarm.stalls = True
     with monkeypatch.context() as patch:
-        patch.setattr(CopyJobs, "_remove", lambda *_: None)
+        patch.setattr(copy_jobs, "remove_job", lambda *_: None)
         patch.setattr(CopyJobs, "_await", lambda *_: pytest.fail("killed"))
         with pytest.raises(pytest.fail.Exception):
             keep()

@@ -8,7 +8,7 @@ import pytest
 from containers.docker_api.client import DockerClient
 from containers.hardening import COPY
 from containers.identity import helper_labels, own_labels
-from containers.swarm.states.copy_jobs import CopyJobs
+from containers.swarm.states import copy_jobs
 from containers.swarm.states.copy_programs import LABEL
 from containers.swarm.tasks.job_containers import MEASURES
 from containers.swarm.tasks.service_spec import COPIED_ON_LABEL
@@ -72,7 +72,7 @@ def kill_after(under_test: SwarmUnderTest, act: Act, call: str) -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(DockerClient, call, kill)
-        patch.setattr(CopyJobs, "_remove", lambda *_: None)
+        patch.setattr(copy_jobs, "remove_job", lambda *_: None)
         with pytest.raises(Killed):
             act(under_test)
 
