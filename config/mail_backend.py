@@ -56,7 +56,7 @@ class DeadlineBackend(EmailBackend):
             try:
                 return super().send_messages(email_messages) or 0
             finally:
-                self.close()  # also if signing in has failed
+                self.close()  # even if signing in has failed
 
     def open(self) -> bool:
         """Connects and signs in. Django's own method looks up this machine's name, for which there is no deadline."""

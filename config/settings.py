@@ -68,7 +68,7 @@ BERTH_SWARM_VOLUME_DRIVER = env.pattern(
 BERTH_SWARM_VOLUME_OPTIONS = dict(word.partition("=")[::2] for word in env.text("BERTH_SWARM_VOLUME_OPTIONS").split())
 if not (all(BERTH_SWARM_VOLUME_OPTIONS) and all(BERTH_SWARM_VOLUME_OPTIONS.values())):
     raise ImproperlyConfigured(
-        "BERTH_SWARM_VOLUME_OPTIONS holds something that is no `name=value`. Set such, with spaces."
+        "BERTH_SWARM_VOLUME_OPTIONS holds something that is not `name=value`. Separate several with spaces."
     )
 if BERTH_SWARM_VOLUME_OPTIONS and not BERTH_SWARM_VOLUME_DRIVER:
     raise ImproperlyConfigured(

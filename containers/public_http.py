@@ -121,7 +121,7 @@ def _check(address: str, port: int, family: Any, *, is_encrypted: bool) -> None:
     if not is_public(address) or _is_ours(family, address):
         raise AddressRefusedError(
             "The address leads into a private network or to this machine, where nothing is sent. The staff can allow "
-            "it by BERTH_WEBHOOK_ALLOW."
+            "it with BERTH_WEBHOOK_ALLOW."
         )
     if not is_encrypted:
         raise AddressRefusedError("The address must begin with https://, so that nobody can read along.")

@@ -49,7 +49,7 @@ class InvitationForm(forms.Form):
     def clean_emails(self) -> list[str]:
         emails = _read_addresses(self.cleaned_data["emails"])
         if not emails:
-            raise forms.ValidationError("There is no address in this. Enter at least one.")
+            raise forms.ValidationError("This contains no address. Enter at least one.")
         if len(emails) > MOST:
             raise forms.ValidationError(f"These are {len(emails)} addresses. Invite at most {MOST} at a time.")
         return emails

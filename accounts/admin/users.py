@@ -126,7 +126,7 @@ class UserAdmin(ReadableByStaff, PeopleAdmin, admin.ModelAdmin):  # type: ignore
     def _check_still_allowed(self, request: HttpRequest, *users: User) -> None:
         """Keeps two admins from taking each other's rights at the same moment, after which there would be none."""
         if is_admin(request) and staff_user(request).pk not in lock_admins(and_also=[user.pk for user in users]):
-            raise PermissionDenied("You are no admin any more: another one has changed your account meanwhile.")
+            raise PermissionDenied("You are no longer an admin: another admin has changed your account meanwhile.")
 
     def _check_still_deletable(self, request: HttpRequest, *users: User) -> None:
         self._check_still_allowed(request, *users)

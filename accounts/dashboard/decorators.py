@@ -16,7 +16,7 @@ Page = Callable[..., HttpResponse]
 
 
 def for_signed_in(view: Page) -> Page:
-    """Redirects visitors without a session to the sign-in page, also if the session ends while the page is being
+    """Redirects visitors without a session to the sign-in page, even if the session ends while the page is being
     prepared.
     """
 

@@ -29,7 +29,7 @@ class LoopbackHostMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         name, port = split_domain_port(request.get_host())
         if name in LOOPBACK_NAMES and not _is_admitted(request, name, port):
-            raise DisallowedHost("A loopback name is no address of this service. Use that of BERTH_PUBLIC_URL.")
+            raise DisallowedHost("A loopback name is not an address of this service. Use BERTH_PUBLIC_URL.")
         return self.get_response(request)
 
 

@@ -20,7 +20,7 @@ _BOUNDARY = re.compile(r"""; *boundary="?([A-Za-z0-9'()+_,./:=? -]*[A-Za-z0-9'()
 
 
 class BodyLimitMiddleware:
-    """Answers 413 if the declared length of a body is over the limit. Reads none of it."""
+    """Answers 413 if the declared length of a body is over the limit, without reading any of it."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

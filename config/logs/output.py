@@ -56,7 +56,7 @@ class ConsoleHandler(logging.StreamHandler):  # type: ignore[type-arg]  # generi
         write_in_time(target, line, within=0.0 if lost else WAIT)
 
     def _descriptor(self) -> int | None:
-        """Returns None if the stream is no file, as in some tests."""
+        """Returns None if the stream is not a file, as in some tests."""
         try:
             return int(self.stream.fileno())
         except (AttributeError, OSError, ValueError):

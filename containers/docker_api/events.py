@@ -116,7 +116,7 @@ def _read(line: bytes) -> EngineEvent:
 
 
 def _text(value: object, *, may_be_empty: bool = False) -> str:
-    """Raises `ValueError` if the value is no text, or none that a database can store."""
+    """Raises `ValueError` if the value is not a text that a database can store."""
     if not isinstance(value, str) or "\x00" in value or not (value or may_be_empty):
         raise ValueError
     return value

@@ -41,7 +41,7 @@ def read_credentials(connection: Connection, registry: str) -> str:
         try:
             found = auth.get_config_header(client, registry)
         except DockerException as error:
-            raise EngineRefusedError(f"Docker's own configuration tells no credentials for {registry}.") from error
+            raise EngineRefusedError(f"Docker's own configuration has no credentials for {registry}.") from error
     return found.decode() if found else ""
 
 

@@ -39,7 +39,7 @@ class UsagePage:
 
 
 def read_page(answer: dict[str, Any]) -> UsagePage:
-    """Raises EngineUnavailableError for an answer that is none."""
+    """Raises EngineUnavailableError for an answer that is not a page of usage."""
     rows = answer.get("rows")
     if not isinstance(rows, list):
         raise EngineUnavailableError(GARBLED)

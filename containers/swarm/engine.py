@@ -153,7 +153,7 @@ class SwarmEngine(GatewayVerbs, StateVerbs, ImageVerbs):
     def read_secrets(self, key: str) -> list[str]:
         if not any(service.has_credentials for service in self._services.ours(key)):
             return []
-        raise EngineRefusedError("A Swarm gives nobody back what a secret holds.")
+        raise EngineRefusedError("A Swarm does not reveal the contents of a secret.")
 
     def stats(self, key: str) -> Usage | None:
         return self._usages.of_key(key)
@@ -171,7 +171,7 @@ class SwarmEngine(GatewayVerbs, StateVerbs, ImageVerbs):
         return watch(partial(self._services.list_labels, self._of_instance(within)), silence=timeout, after=after)
 
     def find_newest_event(self, within: Mapping[str, str], *, since: datetime, until: datetime) -> datetime | None:
-        raise EngineUnavailableError("A Swarm tells of no task what has happened to it.")
+        raise EngineUnavailableError("A Swarm does not report what has happened to a task.")
 
     def report_streams(self) -> ReportStreams:
         return ReportStreams(self._open_socket, kind="services")

@@ -38,7 +38,7 @@ PROBES = {
     OPENAI: "https://api.openai.com/v1/models",
 }
 
-# urllib3 logs URLs, also if it cannot parse a response head, and Telegram's URLs contain the token.
+# urllib3 logs URLs, even if it cannot parse a response head, and Telegram's URLs contain the token.
 logging.getLogger("urllib3").setLevel(logging.ERROR)
 
 

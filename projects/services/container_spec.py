@@ -189,7 +189,7 @@ def _own_variables(
 
 
 def _way_out(project: Project, place: Place) -> dict[str, str]:
-    """Returns the proxy variables of an agent that can reach only the gateway, also if it has no allowed hosts yet, so
+    """Returns the proxy variables of an agent that can reach only the gateway, even if it has no allowed hosts yet, so
     that the first one is in force without a restart. The gateway's own address has no https, and needs no proxy.
     """
     if project.egress != Egress.GATEWAY:

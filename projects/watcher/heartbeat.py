@@ -50,7 +50,7 @@ class Beat:
         self._has_ended = False
 
     def expect(self, seconds: float) -> None:
-        """Promises the thread's next sign of life within so many seconds."""
+        """Promises the thread's next sign of life within this many seconds."""
         if not self._has_ended:
             self._note(self, time.monotonic() + seconds)
 
@@ -77,7 +77,7 @@ class Pulse(Beat):
 
     @contextmanager
     def work(self, *, within: float, name: str = "work") -> Iterator[None]:
-        """Wraps a piece of work in another thread, which takes at most so many seconds."""
+        """Wraps a piece of work in another thread, which takes at most this many seconds."""
         piece = self.thread(name)
         piece.expect(within)
         try:

@@ -63,7 +63,7 @@ class Leadership:
         return self._leads
 
     def require(self, *, within: float = 0.0) -> None:
-        """Checks that this watcher leads. `within` promises the next sign of life within so many seconds.
+        """Checks that this watcher leads. `within` promises the next sign of life within this many seconds.
 
         If the last check was some seconds ago, renews the lease, also an expired one that nobody took. Raises
         `LeadershipLostError`, also if another watcher has led meanwhile and stepped down, because what this one has

@@ -92,7 +92,7 @@ class RunsMemoryGateway(MemoryUsers):
             raise ImageMissingError("The gateway's image is not on the engine.")
         if not dict(spec.environment).get("GATEWAY_GRACE", "1").isdecimal():  # which its program cannot read
             if is_running:
-                return "The new one does not start. The one before it goes on."
+                return "The new one does not start. The former one continues."
             raise GatewaySilentError("The gateway was started and does not answer.")
         self.gateway_container = GatewayContainer(spec)
         self.gateway_program.restart()

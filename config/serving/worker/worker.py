@@ -126,7 +126,7 @@ class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
             self.loop.listen(listener, partial(self._accept, listener))
         while self.alive and self.ppid == os.getppid():
             self._turn()
-        self.alive = False  # also if the server was killed: streams end, and no connection is kept
+        self.alive = False  # even if the server was killed: streams end, and no connection is kept
         self._end()
 
     def _turn(self) -> None:

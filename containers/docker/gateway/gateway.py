@@ -116,7 +116,7 @@ class Gateway:
         except EngineRefusedError as error:
             if not _is_another_at_work(self._containers.list(), plan):
                 raise
-            warning = f"The one that is to take its place does not start: {error} The one before it goes on."
+            warning = f"Its replacement does not start: {error} The former one continues."
             self._failed = {plan.made: (time.monotonic() + TRY_AGAIN_AFTER, warning)}
             return warning
         return ""

@@ -41,7 +41,7 @@ def read_agents_network(connection: Connection) -> AgentsNetwork | None:
         is_right = is_ours and options.get(f"{BRIDGE}.enable_icc") == "false"
         network = AgentsNetwork(subnet=IPv4Network(found["IPAM"]["Config"][0]["Subnet"])) if is_right else None
     if network is None:
-        message = f"The network {gateway_network_name()} is not one that this installation made. Remove it."
+        message = f"The network {gateway_network_name()} was not created by this installation. Remove it."
         raise EngineRefusedError(message)
     alone = str(network.addresses(Reach.GATEWAY))
     note_passage(gateway_bridge_name(), Passage(gateway=str(network.gateway), port=PORT, alone=alone))
@@ -82,7 +82,7 @@ def _read_exit_network(connection: Connection) -> bool | None:
     with understand_answer():
         is_ours = is_labelled(found["Labels"] or {})
     if not is_ours:
-        message = f"The network {exit_network_name()} is not one that this installation made. Remove it."
+        message = f"The network {exit_network_name()} was not created by this installation. Remove it."
         raise EngineRefusedError(message)
     return True
 

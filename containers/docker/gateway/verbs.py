@@ -64,7 +64,7 @@ class GatewayVerbs:
             network = ensure_agents_network(self._connection)
             if not network.has(spec.address, spec.reach):
                 raise AddressUnusableError(
-                    f"The address {spec.address} is none of the agents' network {network.subnet}."
+                    f"The address {spec.address} is not one of the agents' network {network.subnet}."
                 )
         require = partial(self._require_rules, spec.reach)
         if self._egress.was_seen_to:

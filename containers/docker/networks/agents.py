@@ -103,7 +103,7 @@ def _network_exists(connection: Connection) -> bool:
         isolates = options.get(f"{BRIDGE}.enable_icc") == "false"
     if not (is_ours and isolates):
         message = (
-            f"The network {network_name()} is not one that this installation made. Remove it, or set "
+            f"The network {network_name()} was not created by this installation. Remove it, or set "
             "BERTH_CONTAINER_NETWORK to another name."
         )
         raise EngineRefusedError(message)

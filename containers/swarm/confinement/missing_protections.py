@@ -36,7 +36,7 @@ MEASURES = {
     ),
     NO_RUNTIME: Measure(
         None,
-        "`BERTH_CONTAINER_RUNTIME` does not count: each node runs agents with its own `default-runtime`.",
+        "`BERTH_CONTAINER_RUNTIME` has no effect: each node runs agents with its own `default-runtime`.",
     ),
 }
 """By the words of `BERTH_SWARM_ACCEPT`. Services have every other protection of agents from API 1.41 on."""

@@ -146,7 +146,7 @@ class BulkControlView(OwnProjectsViewSet):
             # Use exactly the response that a command to this project alone would get.
             refused = self.handle_exception(error)
             problem = json.loads(refused.content)
-            # Do not keep the name: responses are stored for a day, also if the project is deleted.
+            # Do not keep the name: responses are stored for a day, even if the project is deleted.
             detail = problem["detail"].replace(f"“{name}”", "The project") if name else problem["detail"]
             wait = refused.headers.get("Retry-After")
             return _result(project_id, NOT_DONE, _problem(problem["status"], problem["code"], detail, retry_after=wait))

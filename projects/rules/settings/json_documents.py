@@ -14,7 +14,7 @@ DEPTH_LIMIT = 32
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 """Characters that PostgreSQL cannot store in JSON, or that cannot be encoded in a response."""
 
-_TOO_LARGE = "It holds a number that is too large or none."
+_TOO_LARGE = "It contains a number that is too large, or is not one."
 _TOO_DEEP = f"It is nested more than {DEPTH_LIMIT} levels deep."
 
 

@@ -31,14 +31,14 @@ _STAND_IN = re.compile(rf"{re.escape(STORED)}[!-~]{{0,4}}")
 _KEPT = re.compile(rf"{_SHOWN.pattern} {_STAND_IN.pattern}")
 _APART = re.compile(r'[ ",;]+')
 
-SHAPE = "Write the https address as the other setting has it, a blank, and the credential."
+SHAPE = "Write the https address as the other setting has it, a space, and the credential."
 ADDRESS = "The address must be https, with the name of a host, and without ? and #."
 HEADER = "The header must be Authorization, Api-Key, or one that begins with X-."
-SHORT = f"A credential has {LEAST_LENGTH} characters at the least."
+SHORT = f"A credential has {LEAST_LENGTH} characters at least."
 MANY_WORDS = "A credential is a token or a few words, not a text."
 TWICE = "This address has a credential already."
 MISSING = "No credential is kept for this address. Send it whole."
-TOO_MANY = f"There may be {MOST} at the most."
+TOO_MANY = f"There may be at most {MOST}."
 
 
 class CredentialLineError(ValueError):

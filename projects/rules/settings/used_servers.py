@@ -5,7 +5,7 @@ from typing import Any
 
 from projects.rules.settings.keyed_servers import CredentialLineError, marked
 
-UNUSED = "No other setting has this address. Write it as it stands there, also what is at its end."
+UNUSED = "No other setting has this address. Write it exactly as it is there, including its end."
 
 
 def check_use(

@@ -42,10 +42,10 @@ FEW = 5
 """The maximum number of rows in memory, in general (`PIECE`) and for tables with logs (`FEW`)."""
 
 README = """\
-Everything that the tables of this installation of Berth say of your account, one JSON object on each line. Times are in
-UTC. Left out are passwords, tokens, keys and their digests, failed sign-ins, which are counted under such digests,
-notes that staff keep for themselves, and who of them did what. What your agents
-remember is not in the tables: it goes with each agent.
+Everything that the tables of this installation of Berth say about your account, one JSON object on each line. Times
+are in UTC. Left out are passwords, tokens, keys and their digests, failed sign-ins, which are counted under such
+digests, notes that staff keep for themselves, and which of them did what. What your agents remember is not in the
+tables: it goes with each agent.
 """
 
 

@@ -73,7 +73,7 @@ def place_of_service(part: Part, moment: Moment, *, sentence: str, name: str) ->
 def _has_room(channel: AlertChannel, rows: QuerySet[AlertDelivery]) -> bool:
     if rows.filter(state=DeliveryState.WAITING).count() < MOST_WAITING:
         return True
-    log.warning("The alerts %s have not been accepted for long; one is dropped.", channel.pk)
+    log.warning("The alerts %s have not been accepted for a long time; one is dropped.", channel.pk)
     return False
 
 
@@ -121,7 +121,7 @@ def _join(rows: QuerySet[AlertDelivery], event: Event, kind: AlertKind, facts: d
 def _is_told(rows: QuerySet[AlertDelivery], event: Event, kind: AlertKind, facts: dict[str, Any]) -> bool:
     """Returns whether the last message that was not refused said the same a short while ago."""
     of_tools = _is_of_tools(event)
-    if of_tools and kind is AlertKind.DEGRADED:  # also if there were other messages since
+    if of_tools and kind is AlertKind.DEGRADED:  # even if there were other messages since
         rows = rows.filter(kind=kind, facts__code=facts["code"])
     last = rows.exclude(state=DeliveryState.REFUSED).order_by("-created_at").first()
     if last is None or last.kind != kind or last.facts.get("code") != facts["code"]:

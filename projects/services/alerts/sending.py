@@ -123,7 +123,9 @@ def _send_to_webhook(delivery: AlertDelivery, within: float) -> Sent:
     if 200 <= status < 300:
         return Sent(DeliveryState.DELIVERED, f"Answered {status}")
     if 300 <= status < 400:
-        return Sent(DeliveryState.WAITING, f"Answered {status}: redirects are not followed. Set where it leads to.")
+        return Sent(
+            DeliveryState.WAITING, f"Answered {status}: redirects are not followed. Set the address to which it leads."
+        )
     return Sent(DeliveryState.WAITING, f"Answered {status}")
 
 

@@ -51,8 +51,8 @@ def describe_watcher() -> str:
     if heartbeat is None or is_beating(heartbeat):
         return ""
     return (
-        f"The watcher does nothing since {heartbeat:%Y-%m-%d %H:%M:%S} UTC: no agent is repaired, and every read asks "
-        "the engine. `serve` starts it again within a minute; if this stays, the log says why."
+        f"The watcher has done nothing since {heartbeat:%Y-%m-%d %H:%M:%S} UTC: no agent is repaired, and every read "
+        "asks the engine. `serve` starts it again within a minute; if this lasts, the log says why."
     )
 
 

@@ -38,7 +38,7 @@ CLEAR = "clear memory"
 """The action of the event."""
 
 NOBODY_KNOWS = (
-    "Nobody knows on which machines what the agent remembers is, because its service went without a note. Ask the "
+    "Nobody knows on which machines the agent's memory is, because its service was removed without a record. Ask the "
     "staff, who find it by its volume (docs/swarm.md), or start the agent: what it remembers then can be cleared."
 )
 
@@ -130,7 +130,7 @@ def _remove_memory(project: Project, claim: Claim, *, had_state: bool) -> Outcom
 
 
 def _inspect(engine: Engine, project: Project) -> Observation | None:
-    """Inspects the container. Returns None also if the engine cannot reach its machine; then its log is not read."""
+    """Inspects the container. Also returns None if the engine cannot reach its machine; then its log is not read."""
     try:
         return engine.inspect(project.container_key)
     except ContainerSilentError:

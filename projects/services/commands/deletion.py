@@ -26,7 +26,7 @@ from projects.services.operations import (
 )
 
 NOBODY_KNOWS = (
-    "Nobody knows on which machines what the agent remembered was, because its service went without a note. It may "
+    "Nobody knows on which machines the agent's memory was, because its service was removed without a record. It may "
     "still be there: the staff find it by its volume (docs/swarm.md)."
 )
 

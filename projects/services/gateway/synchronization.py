@@ -40,7 +40,7 @@ NOT_CONFINED = (
 UNREADABLE = "Its credentials cannot be read."
 ON_REFUSAL = "What it was told before stays in force. Send the credentials again, or ask the staff."
 MALFORMED = (
-    "The stored {name} has a character that none has, so the gateway does not take it. Send it again in a change."
+    "The stored {name} contains an invalid character, so the gateway does not accept it. Send it again in a change."
 )
 LATE = "It has not answered in time."
 BROKE = "The question broke off; the log says why."

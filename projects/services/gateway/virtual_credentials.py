@@ -83,7 +83,7 @@ def _missing_virtual(project: Project) -> dict[str, str]:
 
 @sensitive_variables()
 def _read_virtual(project: Project, field: str) -> str:
-    """Returns the virtual credential; empty also if its encryption key is gone, because it can be created again."""
+    """Returns the virtual credential; also empty if its encryption key is gone, because it can be created again."""
     try:
         return project.decrypt_virtual(field)
     except SecretUnreadableError:

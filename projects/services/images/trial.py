@@ -38,7 +38,7 @@ NOT_KNOWN = "Which image it runs now is not known, so there would be no way back
 
 
 def carry_on(project: Project) -> bool:
-    """Carries out the step that is due. Returns whether it did; False also if another operation has begun since.
+    """Carries out the step that is due. Returns whether it did; also False if another operation has begun since.
 
     Raises `EngineError` and what `bring_up` raises.
     """

@@ -1,4 +1,4 @@
-"""Writes the lines of CSV files (RFC 4180) in which a spreadsheet takes no text for a formula."""
+"""Writes the lines of CSV files (RFC 4180) in which no spreadsheet takes text for a formula."""
 
 import csv
 import re

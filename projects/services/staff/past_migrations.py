@@ -35,7 +35,7 @@ class Past:
         return all(at is None or at < self.copied_at for at in times)
 
     def lets_run(self, project: Project) -> bool:
-        """Returns whether the agent should run, also if only our own failed start keeps it down."""
+        """Returns whether the agent should run, even if only our own failed start keeps it down."""
         facts = project.facts()
         is_wanted = facts.desired == Desired.RUNNING and not (facts.suspended or facts.gave_up)
         return project.awaits_container or (is_wanted and self.has_failed)

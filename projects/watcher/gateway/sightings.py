@@ -184,7 +184,7 @@ def _past(seconds: float | None) -> datetime | None:
 
 
 def _moment(seconds: float | None) -> datetime | None:
-    """Returns the moment, or None also if no calendar has it."""
+    """Returns the moment, or None; also None if no calendar has it."""
     try:
         return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
     except (OverflowError, ValueError, OSError):

@@ -134,7 +134,7 @@ def _retire() -> str:
 
 
 def is_needed() -> bool:
-    """Returns whether the gateway is needed: also if it is switched off but agents with virtual credentials run."""
+    """Returns whether the gateway is needed: even if it is switched off while agents with virtual credentials run."""
     return settings.BERTH_GATEWAY or _behind().exists()
 
 

@@ -144,7 +144,7 @@ class ReportInspections(LastingThread):
 
 
 def _look(key: str, *, unanswered: set[str]) -> Observation | None:
-    """Inspects a container. Returns None also if the engine, or the log with the report, does not answer in time."""
+    """Inspects a container. Also returns None if the engine, or the log with the report, does not answer in time."""
     try:
         seen = inspect(key, within=WITHIN)
     except EngineError:

@@ -54,7 +54,7 @@ def test_addresses_may_have_names_as_in_a_mail(office: Client) -> None:
 @pytest.mark.parametrize("emails", [", ;", "<>", " < > ;", "<>, <>"])
 def test_an_invitation_of_nobody_is_an_error(office: Client, emails: str) -> None:
     page = office.post(INVITE, {"emails": emails}).content.decode()
-    assert "There is no address in this. Enter at least one." in page
+    assert "This contains no address. Enter at least one." in page
 
 
 @pytest.mark.parametrize("emails", ["Ann Lee <>", "Ann Lee <>, one@example.com", "one@example.com\nAnn Lee < >"])

@@ -142,7 +142,7 @@ def test_the_web_server_sends_alerts_and_mails_for_a_dead_watcher(
     assert [body["data"]["code"] for body in told.bodies] == ["watcher"]
     (letter,) = mail.outbox
     assert letter.to == [ada.email]
-    assert "The watcher does nothing since" in letter.subject
+    assert "The watcher has done nothing since" in letter.subject
     assert "/admin/" in letter.body
 
 

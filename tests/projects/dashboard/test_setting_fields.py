@@ -108,7 +108,7 @@ def test_typed_settings_are_deployed_shown_and_kept(dashboard: Client, filled: F
         ({"mcp": "[" * 300 + "]" * 300}, "mcp", "It is nested more than 32 levels deep."),
         ({"mcp": '[{"a": 1, "a": 2}]'}, "mcp", "An object has the name “a” twice. Keep one."),
         ({"mcp": '[{"\\ud800": 1, "\\ud800": 2}]'}, "mcp", "An object has the name “?” twice. Keep one."),
-        ({"mcp": "[%s]" % ("9" * 5000)}, "mcp", "It holds a number that is too large or none."),
+        ({"mcp": "[%s]" % ("9" * 5000)}, "mcp", "It contains a number that is too large, or is not one."),
         ({"steps": "9" * 5000}, "steps", "Must be of type integer"),
     ],
 )

@@ -142,7 +142,7 @@ def test_readiness_and_the_admin_say_whether_the_watcher_works(
     word = "ok" if works else "unavailable"
     assert (answer.status_code, answer.json()["watcher"]) == (200 if works else 503, word)
     page = browser_of(sam).get(reverse("admin:index")).content.decode()
-    assert ("The watcher does nothing since" in page) == (not works)
+    assert ("The watcher has done nothing since" in page) == (not works)
 
 
 @pytest.mark.rare(1)
