@@ -19,7 +19,7 @@ from gateway.budgets.kept_refusals import KeptRefusals
 from gateway.budgets.message_counter import MessageCounter
 from gateway.budgets.model_names import ModelNames
 from gateway.budgets.old_rows import OldRows
-from gateway.budgets.prices import ceiling_for, final_cost, max_price_for, price_for_length, settle_price
+from gateway.budgets.prices import cost_to_settle, dearest_price, max_price_for
 from gateway.budgets.recent_sizes import RecentSizes, Size
 from gateway.budgets.stores import Stores
 from gateway.budgets.tasks import retrieve
@@ -107,10 +107,11 @@ class Ledger:
         Does not wait for the disk, because the model has already written the tokens. Raises RefusedError if the budget
         has nothing left, or if the disk fails, so that no process would know of them after a kill.
         """
-        entry = self._waiting.latest(entry)
+        begun, entry = entry, self._waiting.latest(entry)
         if entry.budget.is_set and self._disk.trouble:
             raise self.stores.refusal()
-        price = max_price_for(entry, (reservation.model, *fallbacks), reservation.input)
+        # The call is charged by the prices with which it began.
+        price = dearest_price((begun, entry), (reservation.model, *fallbacks), reservation.input)
         self._advances.release(entry.project)
         room = self._totals.room(entry, reservation.hour, price=price, input_tokens=0, with_reserved=True)
         tokens = min([by, *(each for each in room.values() if each is not None)])
@@ -128,10 +129,7 @@ class Ledger:
         fallbacks: Sequence[str] = (), reported_model: str = "",
     ) -> None:  # fmt: skip
         """Replaces a reservation by the actual cost. `reported_model` is the model that answered, if it is known."""
-        answered_by, price = settle_price(entry.prices, (reservation.model, *fallbacks), reported_model)
-        if usage.money is None:  # the answer broke off before the provider reported its cost
-            price = ceiling_for(entry, (reservation.model, *fallbacks)) or price
-        money = final_cost(price_for_length(price, (answered_by, reported_model), usage.input), usage)
+        answered_by, money = cost_to_settle(entry, (reservation.model, *fallbacks), reported_model, usage)
         self._release(reservation)
         self._totals.spend(reservation.project, reservation.hour, tokens=usage.tokens, money=money)
         counts = Counts(

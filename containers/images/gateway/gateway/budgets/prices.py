@@ -1,7 +1,7 @@
 """Finds the price of a call that one of several models may answer. Pure."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 
 from gateway.entries.entry import Entry, Kind, Price
@@ -133,6 +133,12 @@ def max_price_for(entry: Entry, models: Sequence[str], input_tokens: int, *, is_
     return max_price(entry.prices, models, input_tokens, is_cached=is_cached, may_be_alias=may_be_alias)
 
 
+def dearest_price(entries: Iterable[Entry], models: Sequence[str], input_tokens: int) -> Price | None:
+    """Returns the highest price of such a call under any of these entries of a project."""
+    known = [price for entry in entries if (price := max_price_for(entry, models, input_tokens))]
+    return _maximum(known) if known else None
+
+
 def ceiling_for(entry: Entry, models: Sequence[str]) -> Price | None:
     """Returns the price that OpenRouter must not exceed in this call, or None if the call needs no such limit.
 
@@ -182,3 +188,11 @@ def settle_price(prices: Mapping[str, Price], models: Sequence[str], reported_mo
 def final_cost(price: Price | None, usage: Usage) -> int:
     """Returns the cost of a call. A higher cost reported by the provider counts, because it may include other fees."""
     return max(cost_of(usage, price), usage.money or 0)
+
+
+def cost_to_settle(entry: Entry, models: Sequence[str], reported_model: str, usage: Usage) -> tuple[str, int]:
+    """Returns the model as which a call counts, and its cost."""
+    answered_by, price = settle_price(entry.prices, models, reported_model)
+    if usage.money is None:  # the answer broke off before the provider reported its cost
+        price = ceiling_for(entry, models) or price
+    return answered_by, final_cost(price_for_length(price, (answered_by, reported_model), usage.input), usage)
