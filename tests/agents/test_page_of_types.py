@@ -75,6 +75,7 @@ def of_the_others() -> list[str]:
     from gateway.entries.entry import Limits
     from gateway.meters.usage import AUDIO_TOKENS_PER_SECOND
     from gateway.providers.bounds import BYTES_PER_PAGE, TOKENS_PER_PAGE
+    from gateway.providers.reading import BYTES_PER_SECOND
     from gateway.servers.call import LARGEST
 
     from berth_agent.relay import supervisor
@@ -108,7 +109,7 @@ def of_the_others() -> list[str]:
         (
             f"for a PDF {TOKENS_PER_PAGE:,} tokens for each {BYTES_PER_PAGE // 1000} kB, "
             f"up to {Limits().unseen_tokens:,}, "
-            f"and for a sound {AUDIO_TOKENS_PER_SECOND} for each second"
+            f"and for a sound {AUDIO_TOKENS_PER_SECOND} for each {BYTES_PER_SECOND} bytes"
         ),
         "too large (413)",
         f"exit code {ExitCode.STOPPED.value}; it remembers",

@@ -5,25 +5,21 @@ from pathlib import Path
 
 import pytest
 from gateway.budgets.ledger import Ledger
-from gateway.entries.entry import Budget, Entry, Kind, Limits, Price
+from gateway.entries.entry import Budget, Entry, Kind, Limits
 from gateway.meters.openai import read_openai_usage
-from gateway.meters.usage import AUDIO_TOKENS_PER_SECOND, Usage
+from gateway.meters.usage import Usage
 from gateway.providers.call_cost import CallCost
 from gateway.providers.length_watch import LengthWatch
 from gateway.providers.meter_choice import choose_meter
 from gateway.providers.parsed_call import ParsedCall
 from gateway.providers.reading import read_call
-from gateway.providers.sound_bounds import UNTOLD as UNTOLD_TOKENS
 from gateway.providers.time_slices import run_at_once
 from gateway.rules.paths import Call
-from gateway.rules.refusals import RefusedError, Why
 from gateway.sightings import Sightings
 
 from tests.fakes.streaming import StreamingProvider
 from tests.gateway.agents import Agent
-from tests.gateway.sounds import VOICE, ogg
 from tests.gateway.test_ledger import Clock, run
-from tests.gateway.test_sound_lengths import SILENT, UNTOLD
 
 pytestmark = pytest.mark.one_database
 
@@ -31,40 +27,11 @@ FREE_PLAN = 500_000
 LIMITS = Limits()
 
 
-def bound(size: int, *, entry: Entry = Entry("p")) -> int:  # noqa: B008 - an entry never changes
-    return bound_of(bytes(size), entry=entry)
-
-
-def bound_of(sound: bytes, *, entry: Entry) -> int:
-    parts = {"model": b"gpt-4o-transcribe", "file": sound}
+def bound(size: int) -> int:
+    parts = {"model": b"gpt-4o-transcribe", "file": bytes(size)}
     head = '--x\r\nContent-Disposition: form-data; name="%s"\r\n\r\n'
     body = b"".join((head % name).encode() + value + b"\r\n" for name, value in parts.items()) + b"--x--\r\n"
-    return run_at_once(read_call(Call.TRANSCRIPTION, entry, "multipart/form-data; boundary=x", body)).input
-
-
-@pytest.mark.parametrize("kind", SILENT)
-def test_silence_under_a_budget_costs_no_more_than_is_reserved(kind: str) -> None:
-    file, seconds = SILENT[kind]
-    for budget in (Budget(day_tokens=10**9), Budget(month_money=10**9)):
-        entry = Entry("p", budget=budget, prices={"gpt-4o-transcribe": Price(1, 1, 1)})
-        assert bound_of(file, entry=entry) >= (seconds - 1) * AUDIO_TOKENS_PER_SECOND
-
-
-@pytest.mark.parametrize("kind", UNTOLD)
-def test_a_sound_of_unknown_length_needs_a_budget_for_the_longest(kind: str) -> None:
-    file = UNTOLD[kind]
-    with pytest.raises(RefusedError, match="cannot tell how long") as refused:
-        bound_of(file, entry=Entry("p", budget=Budget(day_tokens=UNTOLD_TOKENS - 1)))
-    assert refused.value.why is Why.BAD
-    assert bound_of(file, entry=Entry("p", budget=Budget(day_tokens=UNTOLD_TOKENS))) == UNTOLD_TOKENS
-    assert bound_of(file, entry=Entry("p")) < UNTOLD_TOKENS
-
-
-def test_a_voice_message_under_a_budget_counts_by_its_seconds() -> None:
-    minute = bound_of(ogg([VOICE[0]] * 3000), entry=Entry("p", budget=Budget(day_tokens=FREE_PLAN)))
-    assert minute == LIMITS.media_tokens
-    ten = bound_of(ogg([VOICE[0]] * 30_000), entry=Entry("p", budget=Budget(day_tokens=FREE_PLAN)))
-    assert ten == pytest.approx(600 * AUDIO_TOKENS_PER_SECOND, rel=0.01)
+    return run_at_once(read_call(Call.TRANSCRIPTION, Entry("p"), "multipart/form-data; boundary=x", body)).input
 
 
 @pytest.mark.parametrize("kilobits", [6, 16, 32, 128])

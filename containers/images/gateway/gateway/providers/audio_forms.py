@@ -42,9 +42,6 @@ class Form(NamedTuple):
     model: str
     names: frozenset[str]
     """The names of the fields, those of lists without their brackets."""
-    sounds: tuple[bytes, ...] = ()
-    text_size: int = 0
-    """Bytes of all other fields."""
 
     @property
     def adds_hidden_input(self) -> bool:
@@ -58,10 +55,6 @@ class _Field(NamedTuple):
     is_file: bool
     value: bytes
 
-    @property
-    def is_sound(self) -> bool:
-        return self.is_file or self.name == "file"
-
 
 def read_form(content_type: str, body: bytes) -> Form:
     """Raises RefusedError if servers may read the form differently, or unless it names exactly one model."""
@@ -69,9 +62,7 @@ def read_form(content_type: str, body: bytes) -> Form:
     models = [field for field in fields if field.name.partition("[")[0].lower() == "model"]
     if len(models) != 1 or models[0].name != "model" or models[0].is_file or not models[0].value.isascii():
         raise RefusedError(Why.BAD, "The form must name one model.")
-    names = frozenset(field.name.partition("[")[0] for field in fields)
-    sounds = tuple(field.value for field in fields if field.is_sound)
-    return Form(models[0].value.decode(), names, sounds, sum(len(each.value) for each in fields if not each.is_sound))
+    return Form(models[0].value.decode(), frozenset(field.name.partition("[")[0] for field in fields))
 
 
 def _fields(content_type: str, body: bytes) -> Iterator[_Field]:
