@@ -12,7 +12,7 @@ from gateway.budgets import disk as disk_module
 from gateway.budgets import ledger as ledger_module
 from gateway.budgets.disk_errors import DiskError
 from gateway.budgets.ledger import Ledger
-from gateway.budgets.task_queue import MOST_WAITING
+from gateway.budgets.writing.task_queue import MOST_WAITING
 from gateway.entries.entry import Budget, Entry
 from gateway.meters.usage import Usage
 from gateway.proofs import Fact

@@ -6,12 +6,12 @@ from concurrent.futures import Future
 from typing import Any
 
 import pytest
-from gateway.budgets import merging
 from gateway.budgets.changes import Cell, ChangeAdvance, Counts, Extend, Insert, Reservation, Settle
-from gateway.budgets.merging import merge
 from gateway.budgets.rows import NoteRead
-from gateway.budgets.schema import SCHEMA
 from gateway.budgets.tasks import Task
+from gateway.budgets.writing import merging
+from gateway.budgets.writing.merging import merge
+from gateway.budgets.writing.schema import SCHEMA
 
 pytestmark = pytest.mark.one_database
 

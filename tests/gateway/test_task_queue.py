@@ -9,8 +9,8 @@ import pytest
 from gateway.budgets.changes import Settle
 from gateway.budgets.disk import Disk
 from gateway.budgets.ledger import Ledger
-from gateway.budgets.task_queue import TaskQueue
 from gateway.budgets.tasks import Task
+from gateway.budgets.writing.task_queue import TaskQueue
 from gateway.entries.entry import Budget, Entry
 from gateway.meters.usage import Usage
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from gateway.budgets.ledger import Ledger
-from gateway.budgets.schema import SCHEMA
 from gateway.budgets.torn_file import TornFile
+from gateway.budgets.writing.schema import SCHEMA
 
 from tests.gateway.disk_faults import Service
 from tests.gateway.test_damaged_files import LIMIT, NOW, checkpoint, entry, overwrite, set_aside, spend, spend_all

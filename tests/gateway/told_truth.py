@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from gateway.budgets.kept_refusals import KeptRefusals
 from gateway.budgets.kept_refusals import _read as read_rows
-from gateway.budgets.schema import SCHEMA
+from gateway.budgets.writing.schema import SCHEMA
 from gateway.entries.entry import Entry
 from gateway.proofs import OF_TELEGRAM, Fact, Proof
 from gateway.sightings import Sightings

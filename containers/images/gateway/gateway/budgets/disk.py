@@ -15,10 +15,10 @@ from typing import Any
 
 from gateway.budgets.disk_errors import HANGS, DiskError, describe
 from gateway.budgets.mirror import Mirror
-from gateway.budgets.task_queue import TaskQueue
 from gateway.budgets.tasks import Task, Work
 from gateway.budgets.usage_file import UsageFile, probe
-from gateway.budgets.writer import Writer
+from gateway.budgets.writing.task_queue import TaskQueue
+from gateway.budgets.writing.writer import Writer
 
 RETRY_AFTER = 1.0
 """Seconds until failed writes are tried again."""

@@ -12,9 +12,9 @@ from typing import Any
 
 from gateway.budgets.content_check import has_nonsense
 from gateway.budgets.disk_errors import ReplacedError, is_damage, is_full, is_of_disk
-from gateway.budgets.schema import SCHEMA
 from gateway.budgets.tasks import Work
 from gateway.budgets.torn_file import ENDINGS, TornFile
+from gateway.budgets.writing.schema import SCHEMA
 
 LOCKED_FOR = 1.0
 """Seconds to wait for another program that has locked the file, such as a shell of an operator."""

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gateway.budgets.disk_errors import FULL, describe, is_damage, is_of_disk
-from gateway.budgets.merging import merge
 from gateway.budgets.mirror import Mirror
 from gateway.budgets.tasks import MAX_BATCH, Task
 from gateway.budgets.usage_file import Commit, UnknownOutcomeError, UsageFile, probe
+from gateway.budgets.writing.merging import merge
 
 logger = logging.getLogger(__name__)
 

@@ -3,8 +3,8 @@
 import asyncio
 import threading
 
-from gateway.budgets.merging import merge
 from gateway.budgets.tasks import MAX_BATCH, Task
+from gateway.budgets.writing.merging import merge
 
 COLLECTED_FOR = 0.02
 """Seconds for which changes that can wait are collected. Then they share one commit, and their calls do not wait for
