@@ -102,7 +102,7 @@ require_lines() {
     local number
     number=$(find_unreadable)
     [[ -z $number ]] ||
-        fail "Line $number of $1 cannot be read. Write NAME=value there, with the name in capital letters, or put # in front."
+        fail "Line $number of $1 cannot be read. Write NAME=value there, all of it on this line and the name in capital letters, or put # in front."
 }
 
 # require_own_settings ends a command that cannot read this checkout's settings.

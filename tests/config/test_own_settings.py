@@ -1,6 +1,7 @@
 """A line of settings, the checkout's or the service's, that cannot be read stops each script, and is not shown."""
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -35,6 +36,8 @@ WRONG = {
     "continued": "BERTH_KEY=canary\\", "escaped end": 'BERTH_KEY="canary\\"', "colon": "BERTH_KEY: canary",
     "a null": "BERTH_KEY=can\0ary", "an escape": "BERTH_KEY=\x1b[2Jcanary",
 }  # fmt: skip
+NO_RESTART = 2
+"""The exit code after which the unit is not started again."""
 OWN, OF_THE_SERVICE = "var/berth.env", "system/etc/berth/environment"
 SCRIPTS = {
     OWN: {
@@ -73,11 +76,30 @@ def test_a_line_that_cannot_be_read_is_named_by_its_number(checkout: Path, file:
     (checkout / file).write_text(f"{GOOD}{WRONG[what]}\nBERTH_Z=z\n")
     done = run(checkout, script, *SCRIPTS[file][script].split())
     number = len(GOOD.splitlines()) + 1
-    assert done.returncode == 1
+    assert done.returncode == (NO_RESTART if script == "check-settings" else 1)
     assert done.stderr.startswith(f"Line {number} of {file} cannot be read. ")
     assert len(done.stderr.splitlines()) == 1
     assert "canary" not in done.stdout + done.stderr
     assert not (checkout / "said").exists()
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize(("file", "what"), [*product(SCRIPTS, WRONG)])
+def test_the_service_names_a_wrong_line_and_is_not_started_again(checkout: Path, file: str, what: str) -> None:
+    """systemd tried it every five seconds for ever: it looks at the exit code of the main process only."""
+    unit = re.sub("^#.*", "", run(checkout, "install-service", "--print").stdout, flags=re.MULTILINE)
+    (start,) = re.findall("^Exec(?:Condition|StartPre|Start)=(.* serve .*)$", unit, re.MULTILINE)
+    assert f"RestartPreventExitStatus={NO_RESTART}" in unit.splitlines()
+    number, wrong = len(GOOD.splitlines()) + 1, f"{GOOD}{WRONG[what]}\n"
+    for text, code, said in ((wrong, NO_RESTART, f"Line {number} of {file} cannot be read. "), (GOOD, 0, "")):
+        (checkout / file).write_text(text)
+        started = subprocess.run(
+            start.split(), env={"PATH": "/usr/bin:/bin", "DESTDIR": "system"}, capture_output=True, text=True,
+            check=False, timeout=60,
+        )  # fmt: skip
+        assert (started.returncode, started.stderr[: len(said)]) == (code, said)
+        assert len(started.stderr.splitlines()) == int(bool(said))
+        assert (checkout / "said").exists() == (not said)
 
 
 @pytest.mark.parametrize("ending", ["\n", "", "\r\n"])
