@@ -26,10 +26,8 @@ architecture except the engine's, such as 32-bit calls, which could bypass the l
 SECCOMP_PROFILE = json.dumps(json.loads(SECCOMP_FILE.read_text()), separators=(",", ":"))
 
 NO_CORE = 1
-"""The limit of core dumps that the kernel takes for none (core(5), fs/coredump.c). At 0 it writes none to a file, but a
-host may have a program that takes them (apport, systemd-coredump), which it would start for each crash of any process,
-outside of all limits: a hundred times a second for an agent that makes its processes crash. No agent can change the
-limit (`SECCOMP_FILE`)."""
+"""The limit of core dumps for which the kernel also starts no program of the host (fs/coredump.c). At 0 it would start
+one for each crash of a process (apport, systemd-coredump), outside of all limits. The profile forbids another limit."""
 
 ULIMITS = (
     ("core", NO_CORE, NO_CORE),
@@ -38,11 +36,8 @@ ULIMITS = (
     ("nofile", 1024, 4096),
     ("sigpending", 1024, 1024),
 )
-"""Name, soft and hard limit (setrlimit(2)): bytes of locked memory and of message queues, files, signals and timers.
-
-The limits of memory and queues are the kernel's defaults (64 KiB before Linux 5.16), which the engine's service may
-have raised for all containers.
-"""
+"""Name, soft and hard limit (setrlimit(2)): bytes of locked memory and of message queues (the kernel's defaults, 64 KiB
+before Linux 5.16, which the engine may have raised for all), files, signals and timers."""
 
 DATA, SECRETS = "-data", "-secrets"
 """Suffixes of the names of volumes."""
