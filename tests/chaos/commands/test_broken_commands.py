@@ -13,9 +13,7 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
-from django.db import connection
 from django.utils import timezone
-from pytest_django import Settings
 
 from accounts.models import MailState, OutgoingMail, User
 from accounts.services import code_alarm
@@ -26,7 +24,6 @@ from tests.chaos.commands.killing import AWAY, FAULTS, FULL, KILLED, run_until_b
 from tests.config.backup.rows import fill_every_table, photograph
 from tests.fakes.smtp import SmtpServer, smtp_server
 from tests.mailing import deliver
-from tests.ports import reserve_port
 from tests.sampling import Some
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.one_database]
@@ -36,14 +33,6 @@ CHANGES = {
     "restore": {FULL: 80, AWAY: 100},
 }
 """The approximate number of changes: the short version takes one of them."""
-
-
-@pytest.fixture
-def folder(tmp_path: Path, settings: Settings) -> Iterator[Path]:
-    settings.BERTH_DATA_DIR = tmp_path
-    settings.BERTH_PORT = reserve_port()
-    yield tmp_path
-    connection.close()
 
 
 Points = Callable[[int], Iterable[int]]

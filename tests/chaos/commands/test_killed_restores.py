@@ -1,7 +1,6 @@
 """A restore that is killed at any point, and repeated, ends as if nothing had happened."""
 
 import json
-from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
 
@@ -16,20 +15,11 @@ from config.backup.marker import read_marker
 from projects.models import Event, Project
 from tests.chaos.commands.killing import run_until_killed
 from tests.config.backup.rows import fill_every_table, photograph
-from tests.ports import reserve_port
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 
 STRIDE = 31
 """The short version takes one point of this many."""
-
-
-@pytest.fixture
-def folder(tmp_path: Path, settings: Settings) -> Iterator[Path]:
-    settings.BERTH_DATA_DIR = tmp_path
-    settings.BERTH_PORT = reserve_port()
-    yield tmp_path
-    connection.close()
 
 
 def restore(folder: Path, *options: str) -> str:
