@@ -17,6 +17,7 @@ CONTEXT = {"user": "alice", "purpose": "test"}
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from([*CONTEXT, "value"]) | st.text(), inner),
+    max_leaves=8,
 )
 
 # Written by the first version, with the key below.

@@ -71,7 +71,7 @@ def targets(service: PopulatedService) -> list[str]:
 @pytest.mark.parametrize("who", ["alice", "admin"])
 def test_someone_who_is_signed_in_is_led_somewhere(service: PopulatedService, some: Some, who: str, entry: str) -> None:
     wrong = []
-    for target in {*some(targets(service), one_in=5), *BACK, "#x", "?"}:
+    for target in {*some(targets(service), one_in=12), *BACK, "#x", "?"}:
         client = browser_of(getattr(service, who), raise_request_exception=False)
         status, where = follow(client, f"{entry}?{urlencode({'next': target})}")
         wrong += [(target, status)] if is_dead_end(status) or is_elsewhere(where) else []
@@ -87,7 +87,7 @@ def test_someone_who_signs_in_is_led_somewhere(
     user, wrong = service.admin, []
     if has_code:
         phone.enrol(user)
-    for target in {*some(targets(service), one_in=7), *BACK, "#x", "?"}:
+    for target in {*some(targets(service), one_in=12), *BACK, "#x", "?"}:
         client = Client(raise_request_exception=False)
         status, where = follow(client, f"{entry}?{urlencode({'next': target})}")
         assert (status, where.partition("?")[0]) == (200, "/sign-in")
