@@ -12,7 +12,6 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, QueryDict
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
 
 if TYPE_CHECKING:
     from django.contrib.admin import ModelAdmin
@@ -43,7 +42,7 @@ class OpenForm(_Form):
             self._compare(_read_shown(self.data.get(SHOWN, "")))
 
     @property
-    def shown_field(self) -> SafeString:
+    def shown_field(self) -> str:
         return format_html('<input type="hidden" name="{}" value="{}">', SHOWN, json.dumps(self._present))
 
     def clean(self) -> Any:
