@@ -102,7 +102,7 @@ def test_a_possibly_used_number_is_not_assigned(
 ) -> None:
     lost = create_numbered(api, 1)
     for verb in ("has_user", "highest_user"):
-        restore(next_uid=None, without=Project.objects.filter(pk=lost.pk))
+        restore(next_uid=None, without=list(Project.objects.filter(pk=lost.pk)))
         engine.fail(verb, error)
         assert api.post("/api/projects", body).status_code == status
         assert not Project.objects.exists()
