@@ -42,7 +42,7 @@ def test_hostile_messages_do_no_harm(
     assert key not in shown
     assert token.partition(":")[2] not in shown
     assert "Traceback" not in agent.output
-    assert list((agent.directory / "data" / "files").iterdir()) == []
+    wait_until(lambda: not list((agent.directory / "data" / "files").iterdir()), within=WITHIN)
     assert agent.stop() == 0
 
 

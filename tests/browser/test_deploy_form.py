@@ -80,6 +80,18 @@ def test_the_form_shows_the_checks_and_leads_to_the_ready_bot(home: Page, engine
     expect(ready.get_by_role("img", name="QR code")).to_be_visible()
 
 
+def test_what_is_typed_before_the_scripts_have_loaded_is_checked(home: Page) -> None:
+    held: list[Route] = []
+    home.route("**/htmx*.js", lambda route: held.append(route))  # noqa: PLW0108 - Playwright marks the function
+    home.goto("/projects/new", wait_until="commit")
+    home.get_by_label("Bot token").fill(CANARY_TELEGRAM_TOKEN)
+    home.get_by_label("API key").fill(CANARY_API_KEY)
+    for route in held:
+        route.continue_()
+    expect(home.locator("#bot-hint")).to_contain_text("bot 987654321")
+    expect(home.locator("#key-hint")).to_contain_text("A key of openai")
+
+
 def test_an_unanswered_deploy_loses_no_input(home: Page, complaints: list[str]) -> None:
     fill_in(home)
     home.route("**/projects/new", lambda route: route.abort())

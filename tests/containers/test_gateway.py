@@ -125,7 +125,7 @@ def test_the_running_gateway_continues_if_its_successor_does_not_start(
     monkeypatch.setattr(docker_gateways, "ANSWERS_WITHIN", 0.5)
     for _ in range(2):
         found = engine.ensure_gateway(broken)
-        assert (replace(found, warning=""), "goes on" in found.warning) == (address, True)
+        assert (replace(found, warning=""), "continues" in found.warning) == (address, True)
     after = engine.inspect_gateway()
     assert before is not None
     assert after is not None

@@ -34,7 +34,14 @@ document.addEventListener("htmx:beforeSwap", event => {
 document.addEventListener("htmx:afterSwap", event => {
   if (!isDeploy(event)) return;
   for (const [id, value] of typed) if (field(id)) field(id).value = value;
-  show();
+  // What was typed before this script was there is checked like what is typed later.
+document.addEventListener("htmx:load", () => {
+  for (const source of document.querySelectorAll("#new-form [hx-trigger^='input changed']")) {
+    if (source.value) htmx.ajax("POST", source.getAttribute("hx-post"), { source });
+  }
+}, { once: true });
+
+show();
 });
 
 // The answer to a field's check says nothing about a deploy that stayed without one, nor the other way round.
@@ -77,5 +84,12 @@ document.addEventListener("htmx:sendAbort", event => {
   unanswered.delete(event.detail.requestConfig.elt);
   showTrouble();
 });
+
+// What was typed before this script was there is checked like what is typed later.
+document.addEventListener("htmx:load", () => {
+  for (const source of document.querySelectorAll("#new-form [hx-trigger^='input changed']")) {
+    if (source.value) htmx.ajax("POST", source.getAttribute("hx-post"), { source });
+  }
+}, { once: true });
 
 show();
