@@ -45,15 +45,15 @@ def of_the_assistant() -> list[str]:
             f"{memory.FULL_MESSAGES} messages or {memory.FULL_CHARACTERS:,} characters on"
         ),
         f"text files as text ({reading.LONGEST_TEXT:,} characters of one)",
-        f"All files of one message have up to {attachments.MOST_BYTES // MIB} MB",
+        f"The files of one message may have up to {attachments.MOST_BYTES // MIB} MB together",
         f"The files of {WORDS[reading.MOST_AT_ONCE]} messages are processed at once",
         f"text files by their first {reading.LONGEST_KEPT:,} characters",
         f"every month (up to the {recurrence.LAST_OF_A_MONTH}th)",
-        f"up to {reminders.MOST_OF_A_CHAT} of a chat",
+        f"keeps up to {reminders.MOST_OF_A_CHAT} for each chat",
         f"One answer takes up to {WORDS[usual.answer_steps]} steps (`answer_steps`)",
         f"tools of up to {WORDS[config.MOST_SERVERS]} servers",
         f"takes {toolbox.SECONDS:.0f} seconds and {'a megabyte' if outbound.MOST_BYTES == MIB else '?'} at most",
-        f"Of one server up to {mcp.MOST_TOOLS} tools are offered to the model, and {toolbox.MOST_TOOLS} in all",
+        f"The model is offered up to {mcp.MOST_TOOLS} tools of one server and {toolbox.MOST_TOOLS} in all",
         f"is left alone for {'a minute' if mcp.DOWN_SECONDS == 60 else '?'}",
         f"It tries again every {'minute' if mcp.DOWN_SECONDS == 60 else '?'}",
         "If a server answers 401",
@@ -61,7 +61,7 @@ def of_the_assistant() -> list[str]:
             f"In one chat {WORDS[usual.messages_per_minute]} messages a minute are answered (`messages_per_minute`), "
             f"of up to {usual.longest_message:,} characters"
         ),
-        f"with {WORDS[turns.MOST_WAITING]} that may wait",
+        f"and {WORDS[turns.MOST_WAITING]} may wait",
         f"After {WORDS[usual.answer_seconds // 60]} minutes (`answer_seconds`)",
         *([] if client.RETRIES else ["?"]),  # “asked again”
     ]
@@ -100,6 +100,7 @@ def of_the_others() -> list[str]:
             f"{image_rules.LONGEST_LISTED >> 10} KB of labels and command, "
             f"{image_rules.LARGEST_CONFIG >> 10} KB in all, or a health check"
         ),
+        f"an interval of less than {image_rules.SHORTEST_CHECK * 1000:.0f} ms",
         f"{_own_memory(hardening.confinement(1, places=['/x'])['Tmpfs']['/x'])} MB at most for each",
         "its exit code is 1 if the image breaks one",
         f"an image that is ready within {WITHIN_REQUEST:.0f} seconds; the command waits {WITHIN:.0f}",

@@ -69,8 +69,8 @@ SENTENCES = [
     f"A signed-in user reads {REAL_LIMITS['reads']} a minute of both together",
     f"forms are the {REAL_LIMITS['commands']} commands or {REAL_LIMITS['deploys']} deploys",
     (
-        f"looked at every {protection.FIREWALL_EVERY:.0f} seconds and set again where they do not hold, through the "
-        f"engine every {egress.THROUGH_ENGINE_EVERY:.0f} seconds"
+        f"Every {protection.FIREWALL_EVERY:.0f} seconds (every {egress.THROUGH_ENGINE_EVERY:.0f} through the engine) "
+        "they are checked, and set again where they do not hold"
     ),
     f"the old one goes on for at most {api_keys.ROTATION_GRACE.total_seconds() / HOUR:.0f} hours",
     f"Each with `/v{engine_client.OLDEST_API}` or a later version in front",

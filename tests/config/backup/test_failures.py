@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from pkgutil import resolve_name
-from threading import Event
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -122,13 +122,15 @@ def test_a_signal_waits_until_database_and_keys_belong_together(
     def end(*_: object) -> None:
         raise KeyboardInterrupt
 
-    before = signal.signal(number, end)
+    before, over = signal.signal(number, end), Event()
+    Thread(target=over.wait).start()  # which could receive the signal as well
     try:
         monkeypatch.setattr(STEPS["the database is put in place"], interrupted)
         with pytest.raises(KeyboardInterrupt):
             run("restore", archive, "--replace", "--keys", keys)
     finally:
         signal.signal(number, before)
+        over.set()
     monkeypatch.undo()
     require_no_restore()
     assert keys_of(folder) != former

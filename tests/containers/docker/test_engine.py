@@ -63,7 +63,10 @@ def test_a_removed_network_is_created_again(docker_under_test: DockerUnderTest) 
 
 
 def test_a_foreign_network_is_refused(docker_under_test: DockerUnderTest) -> None:
-    with override_settings(BERTH_CONTAINER_NETWORK="bridge"), pytest.raises(EngineRefusedError, match="not one that"):
+    with (
+        override_settings(BERTH_CONTAINER_NETWORK="bridge"),
+        pytest.raises(EngineRefusedError, match="was not created by"),
+    ):
         deploy(
             DockerUnderTest(
                 DockerEngine(), docker_under_test.client, (docker_under_test.image, docker_under_test.probed_image)
