@@ -25,5 +25,5 @@ def signals_held_back() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
-        for number in came:
-            signal.raise_signal(number)
+        for received in came:
+            signal.raise_signal(received)
