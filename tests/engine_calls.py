@@ -1,4 +1,4 @@
-"""Records the requests to Docker."""
+"""Records the requests to Docker, and how many rows its lists have."""
 
 import re
 from typing import Any
@@ -25,3 +25,22 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(DockerClient, "request", noted)
     return asked
+
+
+@pytest.fixture
+def rows(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+    """The lists of containers and volumes that the engine returned: which, and how many rows."""
+    listed: list[tuple[str, int]] = []
+    request = DockerClient.request
+
+    def noted(client: DockerClient, method: str, url: str, *args: Any, **options: Any) -> Any:
+        answer = request(client, method, url, *args, **options)
+        match urlsplit(url).path.split("/")[2:]:
+            case ["containers", "json"]:
+                listed.append(("containers", len(answer.json())))
+            case ["volumes"] if method == "GET":
+                listed.append(("volumes", len(answer.json()["Volumes"] or [])))
+        return answer
+
+    monkeypatch.setattr(DockerClient, "request", noted)
+    return listed

@@ -10,7 +10,7 @@ from tests.chaos.inside.prepare import add_offers
 from tests.containers.conftest import docker_installation, docker_under_test  # noqa: F401 - fixtures
 from tests.containers.docker_under_test import DockerUnderTest
 from tests.deploying import create_project
-from tests.engine_calls import calls  # noqa: F401 - a fixture
+from tests.engine_calls import calls, rows  # noqa: F401 - fixtures
 
 pytestmark = [pytest.mark.docker, pytest.mark.one_database]
 
@@ -44,6 +44,29 @@ def test_each_command_makes_only_the_necessary_engine_calls(
     count("delete")
     assert {command: len(asked) for command, asked in counted.items() if len(asked) > MOST[command]} == {}, counted
     assert list(Project.objects.all()) == [first]
+
+
+@pytest.mark.rare(1)
+def test_no_command_lists_other_projects_agents(
+    api: APIClient,
+    docker_under_test: DockerUnderTest,  # noqa: F811 - the fixture
+    rows: list[tuple[str, int]],  # noqa: F811 - the fixture
+    settings: Any,
+) -> None:
+    """Among 300 other agents, such a list took a create 50 ms."""
+    settings.BERTH_ENGINE_CLASS = "containers.docker.engine.DockerEngine"
+    add_offers(AgentType, Plan, docker_under_test.image)
+    offer = {"type": "stub", "plan": "chaos"}
+    for number in range(3):  # the first one creates the network
+        create_project(api, {"name": f"Other {number}", **offer})
+    rows.clear()
+    project = create_project(api, {"name": "Listed", **offer})
+    for command in ("stop", "stop", "start", "start", "restart"):
+        assert api.post(f"/api/projects/{project.pk}/control", {"action": command}).status_code == 200
+    assert api.delete(f"/api/projects/{project.pk}").status_code == 204
+    own = {"containers": 1, "volumes": 2}
+    assert {kind for kind, _ in rows} == own.keys()
+    assert [(kind, count) for kind, count in rows if count > own[kind]] == []
 
 
 def test_a_stop_reports_how_the_agent_ended(
