@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import count
 from typing import Any, TypeVar
 from uuid import UUID
@@ -124,6 +125,7 @@ def _write_out(sql: str, constants: Sequence[Any], places: Sequence[int | None])
     return _PLACE.sub(write, sql)
 
 
+@lru_cache(1000)
 def number_places(sql: str) -> bytes:
     """Returns the statement with PostgreSQL's own placeholders, so that psycopg need not parse it each time."""
     numbers = count(1)

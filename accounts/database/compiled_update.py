@@ -86,8 +86,9 @@ class CompiledUpdate:
         return Part(self._find(*self._samples).model)
 
     def _execute(self, sql: str, parameters: Sequence[Any]) -> int:
-        with transaction.mark_for_rollback_on_error(using=connection.alias), connection.cursor() as cursor:
-            cursor.execute(sql, parameters)
+        guarded = transaction.mark_for_rollback_on_error(using=connection.alias)
+        with guarded, open_cursor(connection, sql, number_places(sql)) as (cursor, prepared):
+            cursor.execute(prepared, parameters)
             return max(0, int(cursor.rowcount))
 
     def _bind(self, values: Mapping[str, Any], found: Sequence[Value]) -> tuple[_Statement, list[Any]]:

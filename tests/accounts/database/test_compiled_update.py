@@ -93,6 +93,17 @@ def test_an_event_is_added_with_the_update_as_the_orm_would_save_it(
 
 
 @pytest.mark.django_db(transaction=True)
+def test_a_prepared_statement_adds_events_with_and_without_an_address(alice: User) -> None:
+    """PostgreSQL prepares statements only outside a transaction. For it, an address that is missing has no type."""
+    update = compiled()
+    given = [None, "192.0.2.7", None, "2001:db8::7"]
+    for address in given:
+        values = {"last_login": timezone.now()}
+        assert update.run_and_add(make_event(alice, address), values, alice.pk, alice.session_version) == 1
+    assert list(Event.objects.order_by("pk").values_list("address", flat=True)) == given
+
+
+@pytest.mark.django_db(transaction=True)
 def test_an_update_whose_event_cannot_be_saved_writes_nothing(alice: User) -> None:
     added = make_event(alice, None)
     added.owner_id = None  # type: ignore[assignment]  # which the column refuses
