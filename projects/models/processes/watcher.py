@@ -67,10 +67,15 @@ def is_beating(heartbeat: datetime) -> bool:
     return is_recent(heartbeat, within=BEATS_WITHIN, now=clock.now())
 
 
-def agents_are_barred() -> bool:
-    """Returns whether the present watcher has found that no agent may run."""
+def is_barred(*, confined: bool) -> bool:
+    """Returns whether the present watcher has found that this agent may not run.
+
+    No agent that is `confined` to the gateway may run if the rules have no effect, even where others may.
+    """
     here = next(_watch().read(settings.BERTH_INSTANCE), None)
-    return here is not None and here.bars_agents and lasts(here.lease_until, at_most=LEASE, now=clock.now())
+    if here is None or not lasts(here.lease_until, at_most=LEASE, now=clock.now()):
+        return False
+    return here.bars_agents or (confined and bool(here.firewall_warning))
 
 
 @lru_cache

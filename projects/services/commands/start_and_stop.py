@@ -25,7 +25,8 @@ from projects.credentials.encryption import SecretUnreadableError
 from projects.errors import GatewayOffError, UnusableSettingsError
 from projects.models import Project
 from projects.models.operation import Claim
-from projects.models.processes.watcher import agents_are_barred
+from projects.models.processes.watcher import is_barred
+from projects.rules.permissions import Egress
 from projects.rules.status.lifecycle import Desired
 from projects.services.agent_users import ensure_user
 from projects.services.commands.lost_memory import record_lost_memory
@@ -63,7 +64,7 @@ def bring_up(
     this is a refusal. Raises `OperationLostError` and `ProjectGoneError`.
     """
     try:
-        if agents_are_barred():
+        if is_barred(confined=project.egress == Egress.GATEWAY):
             raise FirewallMissingError
         ensure_user(project, is_new=is_new)
         ensure_pairing_secret(project)

@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
+from accounts import clock
 from containers.gateway.vocabulary import Reach
 from projects.models import Gateway, Project, Watch
 from projects.rules.permissions import Egress
+from projects.rules.status.lifecycle import LEASE
 from projects.services.gateway.provisioning import describe_trouble
 from projects.watcher.leader import note_firewall
 from projects.watcher.reconcile.full import reconcile
@@ -68,6 +70,33 @@ def test_a_confined_agent_does_not_start_without_a_firewall(
     control(project, "stop")
     assert control(project, "start").status_code == 503
     assert not engine.containers[project.container_name].is_up
+
+
+@pytest.mark.parametrize("verb", ["create", "start", "restart", "change"])
+@pytest.mark.parametrize("confined", [True, False])
+def test_a_confined_agent_does_not_start_while_the_watcher_finds_the_rules_without_effect(
+    engine: MemoryEngine, project: Project, api: APIClient, body: dict[str, Any], verb: str, *, confined: bool
+) -> None:
+    """The process that answers the request has set the rules, and sees nothing that lets packets past them."""
+    if confined:
+        Project.objects.update(own_egress=Egress.GATEWAY)
+    path = f"/api/projects/{project.pk}"
+    if verb == "start":
+        api.post(f"{path}/control", {"action": "stop"})
+    Watch.objects.update_or_create(
+        pk=project.instance, defaults={"firewall_warning": "Not refused.", "lease_until": clock.now() + LEASE}
+    )
+    before = {name: each.container_id for name, each in engine.containers.items() if each.is_up}
+    match verb:
+        case "create":
+            another = body | {"plan": "pro", "telegramToken": "555:a-free-bot"}
+            answer = api.post("/api/projects", another | ({"egress": "gateway"} if confined else {}))
+        case "change":
+            answer = api.patch(f"{path}?restart=true", {"settings": {"instructions": "Be brief"}})
+        case _:
+            answer = api.post(f"{path}/control", {"action": verb})
+    after = {name: each.container_id for name, each in engine.containers.items() if each.is_up}
+    assert (answer.status_code == 503, after == before) == (confined, confined), answer.content
 
 
 def test_only_confined_agents_are_stopped_when_the_rules_are_lost(
