@@ -2,17 +2,16 @@
 
 import logging
 import time
-from ipaddress import IPv4Network
 
 from django.conf import settings
 
 from accounts import clock
 from containers.errors import EngineError
-from containers.gateway.vocabulary import AgentsNetwork, Reach
 from containers.get_engine import get_engine
-from projects.models import Gateway, Project, Watch
+from projects.models import Project, Watch
 from projects.rules.permissions import Egress
 from projects.rules.status.lifecycle import UNPROTECTED, Desired
+from projects.services.gateway.confinement import is_confined
 from projects.services.operations import failure
 from projects.watcher.heartbeat import FIREWALL, STEP, Pulse
 from projects.watcher.leader import note_firewall
@@ -93,12 +92,8 @@ def is_exposed(project: Project) -> bool:
     """Returns whether the agent's container may reach only the gateway, but no rules enforce that. It must not run."""
     if project.egress != Egress.GATEWAY or not project.is_behind_gateway:
         return False
-    here = {"pk": settings.BERTH_INSTANCE}
-    if not Watch.objects.filter(**here).exclude(firewall_warning="").exists():
-        return False
-    row = Gateway.objects.filter(**here).exclude(subnet="").first()
-    network = AgentsNetwork(subnet=IPv4Network(row.subnet)) if row else None
-    return network is not None and network.has(str(project.address), Reach.GATEWAY)
+    warned = Watch.objects.filter(pk=settings.BERTH_INSTANCE).exclude(firewall_warning="")
+    return warned.exists() and is_confined(project)
 
 
 def note_protection(project: Project, *, barred: bool) -> None:

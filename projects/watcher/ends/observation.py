@@ -11,8 +11,10 @@ from containers.get_engine import get_engine
 from containers.vocabulary import ContainerState, Observation
 from projects.models import Project
 from projects.models.event import SYSTEM
+from projects.rules.permissions import Egress
 from projects.rules.status.lifecycle import Desired, count_crashes
 from projects.rules.status.reasons import code_of_end
+from projects.services.gateway.confinement import is_confined
 from projects.services.reports.logs import read_log_tail
 from projects.watcher.ends.crashes import describe_end
 from projects.watcher.ends.run_ends import FindEnd
@@ -40,7 +42,7 @@ def record_observation(
     if project.observed_at is not None and at <= project.observed_at and not project.has_future_moments(now):
         return False
     crashes, is_whole = _count_crashes_between(project, seen), True
-    values = _failure_that_is_over(project, seen)
+    values = _failure_that_is_over(project, seen) | _new_generation(project, seen)
     if crashes and seen is not None:
         if end := describe_end(project, seen, find_end, at=at):
             values |= _crash_values(project, crashes, at=at) | end
@@ -72,6 +74,17 @@ def _failure_that_is_over(project: Project, seen: Observation | None) -> dict[st
     """
     is_back = not project.container_state and seen is not None and project.failure_code in FAILED_WITHOUT
     return {"failure_code": "", "failed_at": None} if is_back else {}
+
+
+def _new_generation(project: Project, seen: Observation | None) -> dict[str, Any]:
+    """Returns a new generation if the engine has started an agent again, as it was, that may reach less since.
+
+    The container is then outdated, and the watcher replaces it. A running agent is left alone until such a start.
+    """
+    if seen is None or seen.container_id != project.container_id or project.egress != Egress.GATEWAY:
+        return {}
+    began = {seen.started_at, project.started_at} - {None}
+    return {"generation": project.generation + 1} if len(began) > 1 and not is_confined(project) else {}
 
 
 def _count_crashes_between(project: Project, seen: Observation | None) -> int:

@@ -1,6 +1,7 @@
 """What an agent may reach: the strictest of the choices of installation, type, staff and owner."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from itertools import product
 from typing import Any
 
@@ -11,6 +12,7 @@ from containers.gateway.vocabulary import Reach
 from projects.models import AgentType, Event, Project
 from projects.rules.permissions import Egress, egress_in_force
 from projects.services.limits.permissions import impose_egress
+from projects.watcher.ends import crashes
 from projects.watcher.gateway.upkeep import look_after_gateway
 from projects.watcher.reconcile.full import reconcile
 from tests.fakes.engine import MemoryEngine
@@ -52,6 +54,45 @@ def test_a_crashed_agent_gets_the_new_egress_too(engine: MemoryEngine, project: 
     engine.crash(project.container_name, exit_code=1)
     reconcile()
     assert reach_of(engine, project) is Reach.GATEWAY
+
+
+def _restarts_it(engine: MemoryEngine, name: str) -> None:
+    engine.crash(name, exit_code=1, restarting=True)
+    engine.restart_once_more(name)
+
+
+def _restarts_it_after_a_while(engine: MemoryEngine, name: str) -> None:
+    engine.crash(name, exit_code=1, restarting=True)
+    reconcile()
+    engine.restart_once_more(name)
+
+
+def _comes_back_with_it(engine: MemoryEngine, name: str) -> None:
+    engine.restart_engine()
+    engine.restart_once_more(name)
+
+
+@pytest.mark.parametrize("engine_does", [_restarts_it, _restarts_it_after_a_while, _comes_back_with_it])
+@pytest.mark.parametrize("who", WHO)
+def test_an_agent_that_the_engine_starts_again_gets_the_new_egress_too(
+    engine: MemoryEngine,
+    project: Project,
+    settings: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    who: str,
+    engine_does: Callable[..., None],
+) -> None:
+    """With a firewall from boot on, the engine itself starts agents again, as they were."""
+    monkeypatch.setattr(crashes, "HEARD_WITHIN", timedelta())
+    reconcile()
+    wish(who, Egress.GATEWAY, project, settings)
+    reconcile()
+    assert reach_of(engine, project) is Reach.INTERNET
+    engine_does(engine, project.container_name)
+    for _ in range(2):
+        reconcile()
+    assert reach_of(engine, project) is Reach.GATEWAY
+    assert engine.containers[project.container_name].is_up
 
 
 @pytest.mark.parametrize("verb", ["create", "validate", "change"])
