@@ -7,16 +7,26 @@ from containers.firewall.listed_form import as_listed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """Agents on the network may connect to this address and port. Those in the subnet `alone` reach nothing else."""
+    """Agents on the network may connect to this address and port. Those in the subnet `alone` reach nothing else.
+
+    `published` is the host's address on the network if the gateway began without rules: then its agents know it by the
+    same port there.
+    """
 
     gateway: str
     port: int
     alone: str
+    published: str = ""
 
     @property
     def answers(self) -> str:
         """The rule that lets the gateway's answers out, but no connections of its own."""
         return self._answers()
+
+    @property
+    def exceptions(self) -> list[tuple[str, int | None]]:
+        """What agents outside of `alone` may reach although it is private."""
+        return [(self.published, self.port)] if self.published else []
 
     def opens(self, bridge: str) -> list[str]:
         """Returns the rules that let agents on the bridge connect to the gateway."""

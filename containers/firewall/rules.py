@@ -106,7 +106,7 @@ def make_rules(
     passage: Passage | None = None,
     door: Door | None = None,
 ) -> list[RuleSet]:
-    allow, resolvers = list(allow), list(resolvers)
+    allow, resolvers = [*(passage.exceptions if passage else []), *allow], list(resolvers)
     four, six = _family(4, bridge, allow, resolvers, passage), _family(6, bridge, allow, resolvers, None)
     if door:
         to_host = next(chain for chain in four.chains if chain.endswith("-HOST"))

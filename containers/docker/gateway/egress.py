@@ -62,7 +62,7 @@ class Egress:
         self._ready = None
         since = self._read_start()
         ensure_network(self._connection)
-        read_agents_network(self._connection)
+        read_agents_network(self._connection, with_way=True)
         warning = self._apply(since)
         self._holds = warning is None
         if since is not None and (warning is None or not self.is_required()):

@@ -3,6 +3,10 @@
 from ipaddress import IPv4Network
 from typing import Any
 
+from django.conf import settings
+
+from containers.docker.gateway.payload import LABEL, WAY_LABEL, Way
+from containers.docker.gateway.rows import is_gateway
 from containers.docker.networks.new_networks import (
     BRIDGE,
     find_free_subnet,
@@ -14,7 +18,7 @@ from containers.docker_api.client import Connection
 from containers.docker_api.errors import MissingError, understand_answer
 from containers.errors import EngineRefusedError
 from containers.firewall.bridge import exit_bridge_name, gateway_bridge_name, trial_bridge_name
-from containers.firewall.gateway_openings import Passage, note_passage
+from containers.firewall.gateway_openings import Passage, note_passage, passage_of
 from containers.gateway.vocabulary import PORT, AgentsNetwork, Reach
 from containers.identity import exit_network_name, gateway_network_name, is_labelled
 
@@ -26,10 +30,11 @@ _EXIT_BITS = 29
 """Enough addresses for the gateway and its replacement."""
 
 
-def read_agents_network(connection: Connection) -> AgentsNetwork | None:
+def read_agents_network(connection: Connection, *, with_way: bool = False) -> AgentsNetwork | None:
     """Returns the agents' network, or None. Also notes for the firewall which traffic its rules must let through.
 
-    Raises `EngineRefusedError` for a network of this name that this installation has not created.
+    With `with_way`, finds out by which way agents reach the gateway; otherwise this is as it was found before. Raises
+    `EngineRefusedError` for a network of this name that this installation has not created.
     """
     found = inspect_network(connection, gateway_network_name())
     if found is None:
@@ -44,8 +49,19 @@ def read_agents_network(connection: Connection) -> AgentsNetwork | None:
         message = f"The network {gateway_network_name()} was not created by this installation. Remove it."
         raise EngineRefusedError(message)
     alone = str(network.addresses(Reach.GATEWAY))
-    note_passage(gateway_bridge_name(), Passage(gateway=str(network.gateway), port=PORT, alone=alone))
+    known = passage_of(gateway_bridge_name())
+    is_published = _is_published(connection) if with_way else known is not None and bool(known.published)
+    published = str(network.host) if is_published else ""
+    passage = Passage(gateway=str(network.gateway), port=PORT, alone=alone, published=published)
+    note_passage(gateway_bridge_name(), passage)
     return network
+
+
+def _is_published(connection: Connection) -> bool:
+    """Returns whether agents reach the gateway by a port of the host, because it began without rules."""
+    filters = {"label": [f"{LABEL}={settings.BERTH_INSTANCE}", f"{WAY_LABEL}={Way.PORT}"]}
+    with connection.call() as client, understand_answer():
+        return any(map(is_gateway, client.containers(all=True, filters=filters)))
 
 
 def ensure_agents_network(connection: Connection) -> AgentsNetwork:

@@ -30,7 +30,7 @@ class GatewayVerbs:
         return self._egress.probe()
 
     def find_agents_network(self) -> AgentsNetwork | None:
-        return read_agents_network(self._connection)
+        return read_agents_network(self._connection, with_way=True)
 
     def agents_network(self) -> AgentsNetwork:
         return ensure_agents_network(self._connection)

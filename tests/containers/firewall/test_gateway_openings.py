@@ -1,5 +1,7 @@
 """The way to the gateway in the rules of the agents' network. With real packets: `tests/gateway/engine`."""
 
+from dataclasses import replace
+
 from containers.firewall.bridge import bridges_to_guard, gateway_bridge_name
 from containers.firewall.gateway_openings import Passage, note_passage
 from containers.firewall.rules import make_rules
@@ -29,6 +31,16 @@ def test_agents_reach_the_gateway_and_it_reaches_no_agent() -> None:
         "-s 172.30.64.0/18 -j BERTH-0-REFUSE",
     ]
     assert not any("172.30" in rule for rules in six.chains.values() for rule in rules)
+
+
+def test_agents_reach_a_gateway_that_is_published_on_the_host_and_nothing_else_there() -> None:
+    published = replace(PASSAGE, published="172.30.0.1")
+    plain, _ = make_rules(bridge="berth-0", allow=[], resolvers=[], passage=PASSAGE)
+    opened, _ = make_rules(bridge="berth-0", allow=[], resolvers=[], passage=published)
+    opening = "-p tcp -m conntrack --ctorigdst 172.30.0.1 --ctorigdstport 8080 -j ACCEPT"
+    for chain in ("BERTH-0-FORWARD", "BERTH-0-HOST"):
+        after = plain.chains[chain].index("-s 172.30.64.0/18 -j BERTH-0-REFUSE") + 1
+        assert opened.chains[chain] == [*plain.chains[chain][:after], opening, *plain.chains[chain][after:]]
 
 
 def test_without_a_gateway_only_its_own_rules_are_missing() -> None:

@@ -26,7 +26,7 @@ EVERYTHING = make_rules(
     bridge="berth-0",
     allow=[("10.1.0.0/16", 443), ("8.8.8.8/32", None), ("fd00::5/128", None), ("2001:db8::/32", 8443)],
     resolvers=["10.0.0.53", "fd00::53"],
-    passage=Passage(gateway="10.99.0.2", port=8080, alone="10.99.4.0/22"),
+    passage=Passage(gateway="10.99.0.2", port=8080, alone="10.99.4.0/22", published="10.99.0.1"),
     door=Door(address="10.9.0.1", port=8080),
 )
 
