@@ -87,7 +87,8 @@ class DeleteProjectForm(forms.Form):
         return name
 
     def refuse(self, error: Exception) -> None:
-        self.add_error(None, str(error))
+        """Shows what was done nevertheless, and why a service refused the rest."""
+        self.add_error(None, " ".join([*getattr(error, "__notes__", ()), str(error)]))
 
 
 class ControlForm(forms.Form):

@@ -1,5 +1,7 @@
 """Clears an agent's memory: removes its container and the volume of its state, and starts it again."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.db import transaction
@@ -10,7 +12,7 @@ from containers.errors import ContainerSilentError, EngineError, EngineRefusedEr
 from containers.get_engine import get_engine
 from containers.vocabulary import ContainerState, Observation
 from projects.errors import ProjectSuspendedError
-from projects.models import Actor, Project
+from projects.models import Actor, Event, Project
 from projects.models.columns.disk_use import emptied
 from projects.models.operation import Claim
 from projects.rules.bot import BOT_DENIED
@@ -37,6 +39,9 @@ from projects.services.reports.runs import keep_run
 CLEAR = "clear memory"
 """The action of the event."""
 
+CLEARED = "The memory is cleared, but the agent was not started."
+"""The detail of the event, and a note of the error, if the agent could not be started afterwards."""
+
 NOBODY_KNOWS = (
     "Nobody knows on which machines the agent's memory is, because its service was removed without a record. Ask the "
     "staff, who find it by its volume (docs/swarm.md), or start the agent: what it remembers then can be cleared."
@@ -49,13 +54,14 @@ def clear_memory(*, project: Project, actor: Actor) -> Project:
 
     Keeps its settings, credentials and the logs of its runs. Raises `NoPlaceError`, `ProjectSuspendedError`,
     `NoCapacityError`, `OperationInProgressError`, `OperationLostError`, `SecretUnreadableError`,
-    `UnusableSettingsError` and `EngineError`. If the engine does not answer, repeating the command finishes it.
+    `UnusableSettingsError` and `EngineError`. If the engine does not answer, repeating the command finishes it. If the
+    memory is gone all the same, the error has the note `CLEARED`.
     """
     try:
         with command_deadline():
             error = _clear(project, actor)
-    except Exception:
-        project.event(actor, CLEAR, "failed").save()
+    except Exception as error:
+        _event(project, actor, error).save()
         raise
     if error is not None:
         raise error
@@ -75,11 +81,30 @@ def _clear(project: Project, actor: Actor) -> ForeseenError | None:
         raise operation_in_progress(project)
     with released_if_broken(project, claim):
         outcome = _remove_memory(project, claim, had_state=had_state)
+    with released_if_broken(project, claim), _noted(is_cleared=outcome.error is None):
         if outcome.error is None:
             outcome = _deploy_again(project, claim, outcome, starts=starts)
-    event = project.event(actor, CLEAR, "failed" if outcome.error else "done")
-    record_outcome(project, claim, outcome, events=[event])
+        record_outcome(project, claim, outcome, events=[_event(project, actor, outcome.error)])
     return outcome.error
+
+
+@contextmanager
+def _noted(*, is_cleared: bool) -> Iterator[None]:
+    """Adds to an error from the block that the memory is gone."""
+    try:
+        yield
+    except Exception as error:
+        if is_cleared:
+            error.add_note(CLEARED)
+        raise
+
+
+def _event(project: Project, actor: Actor, error: Exception | None) -> Event:
+    """Returns the unsaved event, which tells apart whether the memory or only the start is concerned."""
+    is_cleared = CLEARED in getattr(error, "__notes__", ())
+    return project.event(
+        actor, CLEAR, "failed" if error and not is_cleared else "done", detail=CLEARED if is_cleared else ""
+    )
 
 
 def check_may_be_cleared(project: Project) -> None:
@@ -161,4 +186,6 @@ def _deploy_again(project: Project, claim: Claim, cleared: Outcome, *, starts: b
     if not starts:
         return Outcome(values=cleared.values | forgotten)
     begun = bring_up(project, claim, desired_if_silent=Desired.RUNNING)
+    if begun.error is not None:
+        begun.error.add_note(CLEARED)
     return Outcome(values=cleared.values | NO_FAILURES | begun.values, error=begun.error)

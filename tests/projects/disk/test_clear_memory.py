@@ -7,8 +7,16 @@ import pytest
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from containers.errors import EngineRefusedError, EngineUnavailableError
+from containers.errors import (
+    EngineError,
+    EngineRefusedError,
+    EngineUnavailableError,
+    FirewallMissingError,
+    ImageMissingError,
+    SupersededError,
+)
 from projects.models import Event, Project
+from projects.services.commands.clearing import CLEARED
 from projects.watcher.reconcile.full import reconcile
 from projects.watcher.upkeep.disk import measure_disks
 from tests.clients import browser_of
@@ -98,6 +106,30 @@ def test_after_an_engine_failure_the_status_is_true_and_a_retry_completes(
     assert clear().status_code == 200
     project.refresh_from_db()
     assert project.status == "running"
+
+
+@pytest.mark.parametrize("verb", ["inspect", "stop", "remove", "deploy", "deploy.create", "deploy.start"])
+@pytest.mark.parametrize(
+    "error",
+    [EngineUnavailableError, EngineRefusedError, FirewallMissingError, ImageMissingError, SupersededError],
+)
+@pytest.mark.parametrize("is_page", [True, False])
+def test_a_clearing_that_fails_says_whether_the_memory_is_gone(
+    verb: str, error: type[EngineError], clear: Any, project: Project, engine: MemoryEngine, *, is_page: bool
+) -> None:
+    """It is gone for good. To its owner, the failure of the start alone would mean that it is still there."""
+    fill(engine, project)
+    engine.fail(verb, error)
+    if is_page:
+        said = browser_of(project.owner).post(f"/projects/{project.pk}/memory", {"name": project.name})
+        words = said.content.decode()
+    else:
+        words = clear().json().get("detail", "")
+    is_gone = not kept(engine, project)
+    row = Project.objects.get(pk=project.pk)
+    event = Event.objects.filter(project_id=project.pk, action="clear memory").get()
+    assert (event.outcome == "done") == is_gone
+    assert (CLEARED in words) == (event.detail == CLEARED) == (is_gone and not row.facts().is_up)
 
 
 @pytest.mark.parametrize("verb", ["deploy.create", "deploy.start"])
