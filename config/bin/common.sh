@@ -85,13 +85,18 @@ parse_settings() {
     '
 }
 
-# find_unreadable prints the number of the first line that parse_settings would leave out or misread, if any.
+# find_unreadable prints the number of the first line that parse_settings or systemd would leave out or misread, if any.
+# A carriage return ends a line of systemd's, a backslash at the end of a comment makes systemd before 254 skip the line
+# after it, and for one byte that is not UTF-8 it ignores the whole file.
 find_unreadable() {
     LC_ALL=C sed -nE '
-        /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/{ =; q }
-        /^[[:space:]]*([#;]|$)/d
-        /^[[:space:]]*[A-Z_][A-Z0-9_]*[[:space:]]*=[[:space:]]*(([^"'\''\]|\\.)([^\]|\\.)*)?$/d
-        /^[[:space:]]*[A-Z_][A-Z0-9_]*[[:space:]]*=[[:space:]]*("([^"\]|\\.)*"|'\''[^'\'']*'\'')[[:space:]]*$/d
+        /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r./{ =; q }
+        /^[[:space:]]*([#;]([^\]|\\.)*)?$/d
+        /\xef\xb7[\x90-\xaf]|(\xef|[\xf0-\xf4][\x8f\x9f\xaf\xbf])\xbf[\xbe\xbf]/{ =; q }
+        /^([\x01-\x7f]|[\xc2-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]|[\xe1-\xec\xee\xef][\x80-\xbf]{2}|\xed[\x80-\x9f][\x80-\xbf]|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}|\xf4[\x80-\x8f][\x80-\xbf]{2})*$/!{ =; q }
+        s/[[:space:]]+$//
+        /^[[:space:]]*[A-Z_][A-Z0-9_]*[[:space:]]*=[[:space:]]*(([^"'\''\[:space:]]|\\.)([^\]|\\.)*)?$/d
+        /^[[:space:]]*[A-Z_][A-Z0-9_]*[[:space:]]*=[[:space:]]*("([^"\]|\\.)*"|'\''[^'\'']*'\'')$/d
         =; q
     '
 }
@@ -102,12 +107,33 @@ require_lines() {
     local number
     number=$(find_unreadable)
     [[ -z $number ]] ||
-        fail "Line $number of $1 cannot be read. Write NAME=value there, all of it on this line and the name in capital letters, or put # in front."
+        fail "Line $number of $1 cannot be read. Write NAME=value there, in UTF-8, all of it on this line, the name in capital letters and no backslash at the end, or put # in front."
 }
+
+# tell_ineffective FILE names lines of the settings that it is given which have no effect: with a name that Berth does
+# not have, and those whose name a later line has, too. It shows no value.
+tell_ineffective() {
+    local line name known number=0
+    local -A set_in=()
+    known=$(grep -ohE '"BERTH_[A-Z_]+"' config/settings.py 2>/dev/null || true)
+    while IFS= read -r line; do
+        number=$((number + 1))
+        [[ $line =~ ^[[:space:]]*([A-Z_][A-Z0-9_]*)[[:space:]]*= ]] || continue
+        name=${BASH_REMATCH[1]}
+        [[ -z ${set_in[$name]:-} ]] ||
+            say "Line ${set_in[$name]} of $1 has no effect, because line $number sets $name again. Remove one of them." >&2
+        set_in[$name]=$number
+        [[ $name != BERTH_* || -z $known || $known == *"\"${name%_FILE}\""* ]] ||
+            say "Line $number of $1 has no effect, because Berth has no setting $name. docs/configuration.md lists them." >&2
+    done < <(cat && echo)
+}
+
+# is_there FILE succeeds if there is one, or a link that leads nowhere: settings that are elsewhere are not left out.
+is_there() { [[ -e $1 || -L $1 ]]; }
 
 # require_own_settings ends a command that cannot read this checkout's settings.
 require_own_settings() {
-    [[ -e $own_settings ]] || return 0
+    is_there "$own_settings" || return 0
     [[ -f $own_settings && -r $own_settings ]] || fail "$own_settings cannot be read. Run this as its owner."
     require_lines "$own_settings" <"$own_settings"
 }
@@ -115,7 +141,7 @@ require_own_settings() {
 # export_own_settings exports this checkout's settings, except those that this shell has already.
 export_own_settings() {
     local line
-    [[ -e $own_settings ]] || return 0
+    is_there "$own_settings" || return 0
     require_own_settings
     while IFS= read -r line; do
         [[ -v ${line%%=*} ]] || export "${line?}"

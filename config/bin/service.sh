@@ -20,15 +20,18 @@ require_system() {
 read_settings() {
     local file=$destination$settings text
     local -a show=(cat "$file")
-    [[ -e $file ]] || return 0
-    [[ -r $file ]] || show=(sudo "${show[@]}")
+    is_there "$file" || return 0
+    [[ -r $file || ! -e $file ]] || show=(sudo "${show[@]}")
     [[ -f $file ]] && text=$("${show[@]}" | tr '\0' '\1') || fail "The service's settings ($file) cannot be read. Run this as root."
     require_lines "$file" <<<"$text"
     parse_settings <<<"$text"
 }
 
-# require_service_settings ends a command that may read the service's settings and cannot.
-require_service_settings() { [[ ! -r $destination$settings ]] || read_settings >/dev/null; }
+# require_service_settings ends a command that may read the service's settings and cannot, as when a link leads nowhere.
+require_service_settings() {
+    local file=$destination$settings
+    if [[ -r $file || (-L $file && ! -e $file) ]]; then read_settings >/dev/null; fi
+}
 
 # setting NAME prints the setting's value for the service, or else for this checkout, or nothing.
 setting() {

@@ -16,7 +16,7 @@ from tests.paths import ROOT
 pytestmark = pytest.mark.one_database
 
 GOOD = r"""
-# A comment, and "quotes' in it
+# A comment, and "quotes' in it, and C:\\
 ; another one
 BERTH_PORT=8123
   BERTH_HOST = 127.0.0.1
@@ -27,6 +27,7 @@ BERTH_D=
 BERTH_E=a "b" 'c'
 BERTH_F={"a": 1}
 BERTH_G="a='b'"
+BERTH_H=é🦊
 """
 WRONG = {
     "export": "export BERTH_KEY=canary", "small letters": "berth_key=canary", "no value": "BERTH_KEY canary",
@@ -35,6 +36,10 @@ WRONG = {
     "open double": 'BERTH_KEY="canary', "open single": "BERTH_KEY='canary", "closed too early": 'BERTH_KEY="ca"nary',
     "continued": "BERTH_KEY=canary\\", "escaped end": 'BERTH_KEY="canary\\"', "colon": "BERTH_KEY: canary",
     "a null": "BERTH_KEY=can\0ary", "an escape": "BERTH_KEY=\x1b[2Jcanary",
+    "blank and open double": 'BERTH_KEY= "canary', "blank and open single": "BERTH_KEY=\t'canary",
+    "escaped blank": "BERTH_KEY=canary\\ ", "a line end of old": "BERTH_KEY=canary\rBERTH_A=canary",
+    "not UTF-8": "BERTH_KEY=\udce4canary", "a noncharacter": "BERTH_KEY=\ufdd0canary",
+    "a comment that goes on": "# canary \\",
 }  # fmt: skip
 NO_RESTART = 2
 """The exit code after which the unit is not started again."""
@@ -73,7 +78,7 @@ def run(checkout: Path, script: str, *options: str) -> "subprocess.CompletedProc
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize(("file", "script", "what"), CASES)
 def test_a_line_that_cannot_be_read_is_named_by_its_number(checkout: Path, file: str, script: str, what: str) -> None:
-    (checkout / file).write_text(f"{GOOD}{WRONG[what]}\nBERTH_Z=z\n")
+    (checkout / file).write_bytes(f"{GOOD}{WRONG[what]}\nBERTH_Z=z\n".encode("utf-8", "surrogateescape"))
     done = run(checkout, script, *SCRIPTS[file][script].split())
     number = len(GOOD.splitlines()) + 1
     assert done.returncode == (NO_RESTART if script == "check-settings" else 1)
@@ -92,7 +97,7 @@ def test_the_service_names_a_wrong_line_and_is_not_started_again(checkout: Path,
     assert f"RestartPreventExitStatus={NO_RESTART}" in unit.splitlines()
     number, wrong = len(GOOD.splitlines()) + 1, f"{GOOD}{WRONG[what]}\n"
     for text, code, said in ((wrong, NO_RESTART, f"Line {number} of {file} cannot be read. "), (GOOD, 0, "")):
-        (checkout / file).write_text(text)
+        (checkout / file).write_bytes(text.encode("utf-8", "surrogateescape"))
         started = subprocess.run(
             start.split(), env={"PATH": "/usr/bin:/bin", "DESTDIR": "system"}, capture_output=True, text=True,
             check=False, timeout=60,
@@ -114,6 +119,7 @@ def test_every_line_that_systemd_reads_is_read(checkout: Path, file: str, ending
     assert {name: value for name, value in found.items() if name.startswith("BERTH_")} == {
         "BERTH_PORT": "8123", "BERTH_HOST": "127.0.0.1", "BERTH_A": 'a"b\\c$d', "BERTH_B": 'a\\"b', "BERTH_C": "ab\\c",
         "BERTH_D": "", "BERTH_E": "a \"b\" 'c'", "BERTH_F": '{"a": 1}', "BERTH_G": "a='b'",
+        "BERTH_H": "é🦊",
     }  # fmt: skip
 
 
