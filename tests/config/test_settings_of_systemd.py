@@ -35,6 +35,7 @@ for file in "$1"/*; do
 done
 """
 NOBODY = 65_534
+WHERE = "docs/configuration.md lists them."
 
 
 def test_what_is_accepted_is_read_as_systemd_reads_it(tmp_path: Path, some: Some) -> None:
@@ -47,11 +48,11 @@ def test_what_is_accepted_is_read_as_systemd_reads_it(tmp_path: Path, some: Some
         (tmp_path / name).write_bytes(content)
     said = subprocess.run(["bash", "-c", READ, "-", tmp_path], cwd=ROOT, capture_output=True, check=True).stdout
     accepted = 0
-    for name, number, parsed in (part.split(b"\1", 2) for part in said.split(b"\2")[:-1]):
-        if not number:
+    for which, unreadable, parsed in (part.split(b"\1", 2) for part in said.split(b"\2")[:-1]):
+        if not unreadable:
             accepted += 1
             found = dict(line.split("=", 1) for line in parsed.decode().split("\n") if line)
-            assert found == read_as_systemd(files[name.decode()]), files[name.decode()]
+            assert found == read_as_systemd(files[which.decode()]), files[which.decode()]
     assert accepted > 2
 
 
@@ -109,8 +110,7 @@ def test_a_line_without_effect_is_named(checkout: Path, file: str, script: str) 
     said = run(checkout, script, *SCRIPTS[OWN][script].split()).stderr.splitlines()
     if file == OWN or script in {"install-service", "check-settings"}:
         assert said[:2] == [
-            f"Line 3 of {file} has no effect, because Berth has no setting BERTH_PROT. "
-            "docs/configuration.md lists them.",
+            f"Line 3 of {file} has no effect, because Berth has no setting BERTH_PROT. {WHERE}",
             f"Line 1 of {file} has no effect, because line 6 sets BERTH_PORT again. Remove one of them.",
         ]
     assert "canary" not in "".join(said)
