@@ -14,7 +14,7 @@ from django.conf import settings
 
 from config.backup.errors import BackupError
 from config.backup.whole_files import write_whole
-from config.environment.ownership import give_to_owner
+from config.environment.ownership import advise, give_to_owner
 
 LOCK = "restore.lock"
 
@@ -50,9 +50,7 @@ def read_marker() -> Marker | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise BackupError(
-            f"{_path()} cannot be read ({error.strerror}). Run this as the user who runs Berth."
-        ) from None
+        raise BackupError(f"{_path()} cannot be read ({error.strerror}). {advise(error)}") from None
     except (ValueError, TypeError):
         raise BackupError(f"{_path()} cannot be read. Delete it to start Berth, or to restore again.") from None
 
@@ -77,7 +75,7 @@ def only_one() -> Iterator[None]:
         give_to_owner(path, path.parent)
         file = path.open("rb")
     except OSError as error:
-        raise BackupError(f"{path} cannot be used ({error.strerror}). Run this as the user that runs Berth.") from None
+        raise BackupError(f"{path} cannot be used ({error.strerror}). {advise(error)}") from None
     with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -10,6 +10,12 @@ from django.db.utils import Error
 from config.database.faults import Fault, find_fault
 from config.environment.ownership import advise
 
+_ADVICE = {
+    Fault.OUTDATED: "Run `make upgrade`, or `manage.py prepare`, then run this again.",
+    Fault.BUSY: "Another program uses it. Run this again when that has finished.",
+}
+_FORBIDDEN = "The database does not let its user do this."
+
 
 def explain_fault(error: Error) -> str:
     """Returns the sentences for an operator; empty for a mistake of ours, whose traceback is needed."""
@@ -26,17 +32,33 @@ def explain_fault(error: Error) -> str:
     if connection.vendor == "sqlite":
         path = Path(str(connection.settings_dict["NAME"]))
         return f"The database {path} cannot be used ({reason}). {_advise(path, fault)}"
-    return f"{fault.summary} ({reason}) Check DATABASE_URL, and that the database server is running."
+    return f"{_FORBIDDEN if _is_forbidden(error) else fault.summary} ({reason}) {_advise_about_server(error, fault)}"
+
+
+def _is_forbidden(error: Error) -> bool:
+    return getattr(error.__cause__, "sqlstate", None) == "42501"  # insufficient_privilege
+
+
+def _advise_about_server(error: Error, fault: Fault) -> str:
+    """Returns a sentence that says what to do about a server that refuses or fails."""
+    if _is_forbidden(error):
+        return "Make the user of DATABASE_URL the owner of the database and of Berth's tables, then run this again."
+    if fault in _ADVICE:
+        return _ADVICE[fault]
+    if fault is Fault.READ_ONLY:
+        return "Name the primary server in DATABASE_URL, or run this again when this one accepts changes."
+    return "Check DATABASE_URL, and that the database server is running."
 
 
 def _advise(path: Path, fault: Fault) -> str:
     """Returns a sentence that says what to do about a file that SQLite cannot use, which does not say why."""
     if not path.is_file() and (path.exists() or path.is_symlink()):
         return "It is no file. Put the database back, or correct DATABASE_URL or BERTH_DATA_DIR."
-    if fault is Fault.OUTDATED:
-        return "Run `make upgrade`, or `manage.py prepare`, then run this again."
-    if fault is Fault.BUSY:
-        return "Another program uses it. Run this again when that has finished."
+    if fault in _ADVICE:
+        return _ADVICE[fault]
+    for beside in (Path(f"{path}{ending}") for ending in ("-wal", "-shm", "-journal")):
+        if not beside.is_file() and (beside.exists() or beside.is_symlink()):
+            return f"{beside} is no file. Move it away, then run this again."
     try:
         _try_to_write(path.parent)
     except OSError as error:

@@ -9,7 +9,7 @@ from pathlib import Path
 from django.core.exceptions import ImproperlyConfigured
 
 from config.environment import env
-from config.environment.ownership import give_to_owner
+from config.environment.ownership import advise, give_to_owner
 from config.environment.small_files import read_small
 
 SHORTEST = 32
@@ -37,7 +37,9 @@ def private_directory(path: Path) -> Path:
             _close(path)
     except OSError as error:
         where, why = _shortened(path), error.strerror
-        message = f"BERTH_DATA_DIR ({where}) cannot be made ({why}). Choose a directory that can be written."
+        is_other = os.path.islink(path) or os.path.isfile(path)  # noqa: PTH113, PTH114 - they take a name of any length
+        advice = advise(error) if is_other else "Choose a directory that can be written."
+        message = f"BERTH_DATA_DIR ({where}) cannot be made ({why}). {advice}"
         raise ImproperlyConfigured(message) from None
     return path
 
@@ -83,7 +85,7 @@ def secret(name: str, directory: Path, make: Callable[[], str] = lambda: secrets
         _create_private(path, make())
         value = read_small(path, most=env.LONGEST_FILE).decode("ascii", errors="replace").strip()
     except OSError as error:
-        message = f"{name} is not set and its file {path} cannot be used ({error.strerror}). Set one of the two."
+        message = f"{name} is not set and its file {path} cannot be used ({error.strerror}). {advise(error)}"
         raise ImproperlyConfigured(message) from None
     if damage := _find_damage(value):
         raise ImproperlyConfigured(f"{name}: the file {path} {damage}. Put the key back from your backup.")

@@ -6,6 +6,10 @@ from pathlib import Path
 
 from django.core.management.base import CommandError
 
+_NO_ROOM = {errno.ENOSPC, errno.EDQUOT}
+_IN_THE_WAY = {errno.EEXIST, errno.EISDIR, errno.ENOTDIR, errno.ELOOP}
+_FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
+
 
 def give_to_owner(file: Path | int, directory: Path) -> None:
     """Gives a file, or the file of a descriptor, to the owner of the directory. Does nothing unless root runs this.
@@ -43,6 +47,13 @@ def refuse_file(path: Path, error: OSError) -> CommandError:
 
 def advise(error: OSError) -> str:
     """Returns a sentence that says what to do about a file that cannot be read or written."""
-    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+    if error.errno in _NO_ROOM:
         return "Free some space, then run this again."
-    return "Run this as the user who runs Berth, where that user may write."
+    if error.errno in _FORBIDDEN:
+        return "Run this as the user who runs Berth, where that user may write."
+    is_link = isinstance(error.filename, str) and os.path.islink(error.filename)  # noqa: PTH114 - it takes any name
+    if error.errno in _IN_THE_WAY or is_link:
+        return "Something else has its place: move that away, then run this again."
+    if error.errno == errno.ENOENT:
+        return "Put it back, then run this again."
+    return "Check its disk, then run this again."

@@ -10,6 +10,7 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.core.management.commands import migrate
 from django.db import connections
+from django.db.migrations.exceptions import MigrationSchemaMissing
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.utils import Error as DatabaseError
 
@@ -60,8 +61,15 @@ class Command(migrate.Command):
             with without_limits(), connection.migration_limits():
                 super().handle(*args, **options)
         except DatabaseError as error:
-            if find_fault(error) is not Fault.BUSY or connection.in_atomic_block:
-                raise
+            cause = _find_cause(error)
+            if find_fault(cause) is not Fault.BUSY or connection.in_atomic_block:
+                raise cause from cause.__cause__
             connection.close()
             return False
         return True
+
+
+def _find_cause(error: DatabaseError) -> DatabaseError:
+    """Returns what the database said when Django could not create the table that lists the migrations."""
+    said = error.__context__ if isinstance(error, MigrationSchemaMissing) else None
+    return said if isinstance(said, DatabaseError) else error

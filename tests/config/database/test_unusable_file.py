@@ -90,3 +90,13 @@ def test_no_advice_is_about_a_server(name: str, text: str, advice: str, database
     said = explain_fault(error)
     assert said.startswith(f"The database {database} cannot be used ({text}). ")
     assert said.endswith(advice)
+
+
+@pytest.mark.parametrize("ending", ["-wal", "-shm", "-journal"])
+@pytest.mark.parametrize("other", OTHERS)
+def test_something_else_in_the_place_of_the_log_is_named(ending: str, other: str, database: Path) -> None:
+    beside = database.with_name(f"{database.name}{ending}")
+    OTHERS[other](beside)
+    error = of_sqlite("SQLITE_CANTOPEN", text="unable to open database file")
+    assert isinstance(error, Error)
+    assert explain_fault(error).endswith(f"{beside} is no file. Move it away, then run this again.")
