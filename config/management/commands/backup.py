@@ -11,6 +11,7 @@ from config.backup.create import make_backup
 from config.backup.keys import write_key_file
 from config.backup.summary import count_kinds
 from config.backup.whole_files import remove_drafts
+from config.database.faults import Fault, find_fault
 from config.environment.ownership import give_to_owner
 from config.management.start_checks import require_own_instance
 from projects.services.alerts.service_health import note_backup
@@ -51,13 +52,15 @@ class Command(BaseCommand):
             self.stdout.write("It is useless without the keys. If you have no copy of them yet, add --with-keys FILE.")
 
     def _note(self, made_at: datetime) -> None:
-        """Records the time of the backup, for the operators' alerts. A read-only database has been archived all the
-        same.
+        """Records the time of the backup, for the operators' alerts. A database that is read-only, or of an older
+        version, has been archived all the same.
         """
         try:
             note_backup(made_at)
-        except DatabaseError:
-            self.stdout.write("The database accepts no changes, so it has no record of this backup.")
+        except DatabaseError as error:
+            is_older = find_fault(error) is Fault.OUTDATED
+            reason = "is that of an older version" if is_older else "accepts no changes"
+            self.stdout.write(f"The database {reason}, so it has no record of this backup.")
 
 
 def _default_path() -> Path:
