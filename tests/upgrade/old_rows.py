@@ -54,7 +54,7 @@ def photograph(applied: Collection[Migration]) -> Rows:
 
 
 def _rows_of(model: type[models.Model]) -> dict[str, dict[str, str]]:
-    columns = {column.attname: column.column for column in model._meta.concrete_fields}
+    columns: dict[str, Any] = {column.attname: column.column for column in model._meta.concrete_fields}
     return {
         str(row[model._meta.pk.attname]): {
             columns[name]: json.dumps(value, sort_keys=True, default=str) for name, value in row.items()
