@@ -5,6 +5,8 @@
 
 const stale = document.querySelector("[data-stale]");
 const isLive = event => asksByItself(event.detail.elt);
+const ANSWERED_WITHIN = 10000; // milliseconds after which a list without an answer is not up to date
+let late;
 
 function reads(part) {
   const selection = getSelection();
@@ -24,6 +26,19 @@ document.addEventListener("htmx:oobBeforeSwap", event => {
   if (reads(event.detail.target)) event.detail.shouldSwap = false;
 });
 
+document.addEventListener("htmx:beforeSend", event => {
+  if (!isLive(event)) return;
+  clearTimeout(late);
+  late = setTimeout(() => { stale.hidden = false; }, ANSWERED_WITHIN);
+});
+
+// What was typed or chosen before this script was there is searched for.
+document.addEventListener("htmx:load", () => {
+  const [text, order] = ["q", "sort"].map(id => document.getElementById(id));
+  if (text && (text.value !== text.defaultValue || !order.selectedOptions[0].defaultSelected)) htmx.trigger("#find", "submit");
+}, { once: true });
+
 document.addEventListener("htmx:afterRequest", event => {
+  if (isLive(event)) clearTimeout(late);
   if (isLive(event)) stale.hidden = event.detail.successful && !isElsewhere(event.detail);
 });

@@ -3,6 +3,7 @@
 "use strict";
 
 const EVERY = 4000; // milliseconds
+const ANSWERED_WITHIN = 10000; // milliseconds after which a page without an answer is not up to date
 const { address } = document.currentScript.dataset;
 const stale = document.querySelector("[data-stale]");
 const seen = new Map();
@@ -32,14 +33,17 @@ async function refresh() {
   const marks = [...seen.values()].map(mark => `&seen=${mark}`).join("");
   // `quick` says that this script reads the time of the last check from a header. Older versions of it do not.
   const answer = await fetch(`${address}&quick=1${marks}`, { cache: "no-store", signal: AbortSignal.timeout(20000) });
-  const away = answer.status === 404 ? "/" : answer.headers.get("HX-Redirect"); // deleted
+  const isGone = answer.status === 404 && answer.headers.has("X-Request-ID"); // not the 404 of a proxy
+  const away = isGone ? "/" : answer.headers.get("HX-Redirect"); // deleted
   if (away) location.assign(away);
   if (!answer.ok || answer.redirected) throw new Error(`The page was not refreshed: ${answer.status}`);
   if (answer.headers.has("Checked-At")) tellChecked(answer.headers.get("Checked-At"));
   if (answer.status === 204) return;
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const parts = fresh.querySelectorAll("[data-mark]");
+  if (!parts.length) throw new Error("Something else has answered, such as a proxy.");
   const status = document.getElementById("status")?.textContent;
-  for (const part of fresh.querySelectorAll("[data-mark]")) {
+  for (const part of parts) {
     const shown = document.getElementById(part.id);
     if (shown && "live" in shown.dataset) exchange(shown, part);
     else seen.set(part.id, part.dataset.mark);
@@ -53,7 +57,9 @@ async function keepRefreshing() {
   for (;;) {
     await new Promise(done => setTimeout(done, EVERY));
     if (document.hidden) await new Promise(done => document.addEventListener("visibilitychange", done, { once: true }));
+    const late = setTimeout(() => { stale.hidden = false; }, ANSWERED_WITHIN);
     stale.hidden = await refresh().then(() => true, () => false);
+    clearTimeout(late);
   }
 }
 
