@@ -5,7 +5,8 @@
 const CHARTS_EVERY = 60000; // milliseconds
 const charts = document.getElementById("charts");
 let shown = charts.querySelector("[aria-current]").dataset.span;
-let isFetching = false;
+let asked = 0; // the number of the last request; only its answer is shown
+let answered = 0;
 
 function tellEdges() {
   const options = shown === "7d" ? { weekday: "short", day: "numeric", hour: "2-digit" } : { hour: "2-digit", minute: "2-digit" };
@@ -16,12 +17,13 @@ function tellEdges() {
 }
 
 async function showCharts(wanted) {
-  if (isFetching) return;
-  isFetching = true;
+  const number = ++asked;
   try {
     const answer = await fetch(`${charts.dataset.address}?span=${wanted}`, { cache: "no-store", signal: AbortSignal.timeout(20000) });
     if (answer.status !== 200 || answer.redirected) throw new Error(`The charts were not fetched: ${answer.status}`);
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+    if (!fresh.querySelector("[data-span]")) throw new Error("Something else has answered, such as a proxy.");
+    if (number !== asked) return;
     const isOpen = charts.querySelector("details")?.open;
     const focused = charts.contains(document.activeElement) ? document.activeElement.dataset.span : "";
     charts.replaceChildren(...fresh.body.childNodes);
@@ -30,7 +32,7 @@ async function showCharts(wanted) {
     shown = wanted;
     tellEdges();
   } finally {
-    isFetching = false;
+    answered = Math.max(answered, number);
   }
 }
 
@@ -43,7 +45,7 @@ charts.addEventListener("click", event => {
 
 setInterval(() => {
   const isRead = charts.querySelector("details")?.open; // a table must not change while it is read
-  if (!document.hidden && !isRead) showCharts(shown).catch(() => {}); // refresh.js says that the page is not up to date
+  if (!document.hidden && !isRead && answered === asked) showCharts(shown).catch(() => {}); // refresh.js says that the page is not up to date
 }, CHARTS_EVERY);
 
 tellEdges();

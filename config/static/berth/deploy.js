@@ -8,8 +8,11 @@ let typed = [];
 const field = id => document.getElementById(id);
 // The form has a field named `id`, which hides the form's own `id` property.
 const isDeploy = event => event.detail.requestConfig?.elt.getAttribute("id") === "new-form";
-const isElsewhere = ({ xhr, pathInfo }) => new URL(xhr.responseURL).pathname !== pathInfo.requestPath.split("?")[0];
 const isForm = xhr => xhr.responseText.includes('id="new-project"');
+// A whole page, such as the sign-in page or that of a proxy, replaces no part of this one.
+const isPage = xhr => xhr.status < 400 && /<html[\s>]/i.test(xhr.responseText);
+const isElsewhere = ({ xhr, pathInfo }) =>
+  isPage(xhr) || new URL(xhr.responseURL).pathname !== pathInfo.requestPath.split("?")[0];
 
 function show() {
   for (const button of document.querySelectorAll("[data-scripted]")) button.hidden = false;
@@ -34,14 +37,7 @@ document.addEventListener("htmx:beforeSwap", event => {
 document.addEventListener("htmx:afterSwap", event => {
   if (!isDeploy(event)) return;
   for (const [id, value] of typed) if (field(id)) field(id).value = value;
-  // What was typed before this script was there is checked like what is typed later.
-document.addEventListener("htmx:load", () => {
-  for (const source of document.querySelectorAll("#new-form [hx-trigger^='input changed']")) {
-    if (source.value) htmx.ajax("POST", source.getAttribute("hx-post"), { source });
-  }
-}, { once: true });
-
-show();
+  show();
 });
 
 // The answer to a field's check says nothing about a deploy that stayed without one, nor the other way round.
@@ -85,11 +81,13 @@ document.addEventListener("htmx:sendAbort", event => {
   showTrouble();
 });
 
-// What was typed before this script was there is checked like what is typed later.
+// What was typed or chosen before this script was there is checked like what is typed later.
 document.addEventListener("htmx:load", () => {
   for (const source of document.querySelectorAll("#new-form [hx-trigger^='input changed']")) {
     if (source.value) htmx.ajax("POST", source.getAttribute("hx-post"), { source });
   }
+  const type = document.querySelector("#new-form [name=type]:checked");
+  if (type && !type.defaultChecked) htmx.trigger(type, "change");
 }, { once: true });
 
 show();

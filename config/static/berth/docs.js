@@ -17,16 +17,22 @@ function make(tag, text = "", attributes = {}) {
 async function offer() {
   const answer = await fetch(panel.dataset.address);
   if (!answer.ok || answer.redirected) return;
-  panel.querySelector("[data-offer]").innerHTML = await answer.text();
+  const text = await answer.text();
+  if (/<html[\s>]/i.test(text)) return; // the page of a proxy
+  panel.querySelector("[data-offer]").innerHTML = text;
   panel.hidden = false;
+}
+
+async function getToken(form) {
+  const answer = await fetch(form.action, { method: "POST", body: new URLSearchParams(new FormData(form)) });
+  if (!answer.ok || answer.redirected) throw new Error(`No token: ${answer.status}`);
+  return await answer.json();
 }
 
 panel.addEventListener("submit", async event => {
   event.preventDefault();
-  const form = event.target;
-  const answer = await fetch(form.action, { method: "POST", body: new URLSearchParams(new FormData(form)) });
-  if (!answer.ok || answer.redirected) return (said.textContent = "That did not work. Sign in again.");
-  const given = await answer.json();
+  const given = await getToken(event.target).catch(() => null);
+  if (!given) return (said.textContent = "That did not work. Try again, or sign in again.");
   token = given.token;
   const until = new Date(given.expires_at);
   said.textContent = `The token works until ${until.toLocaleTimeString([], { timeStyle: "short" })}.`;
@@ -143,4 +149,4 @@ function reveal() {
 
 addEventListener("hashchange", reveal);
 reveal();
-offer();
+offer().catch(() => {}); // without an answer the page is only read

@@ -3,6 +3,7 @@
 
 const MOST = 2000; // lines that a page keeps
 const AGAIN = 10000; // milliseconds until a log that has ended, or could not be followed, is requested again
+const NOT_FOLLOWED = "The log cannot be followed now. It is tried again.";
 
 const tools = document.getElementById("log-tools");
 
@@ -19,6 +20,7 @@ if (tools) {
   let source = null;
   let waiting = [];
   let before = "info";
+  let late = 0;
 
   const SHOWN = { all: null, warning: ["warning", "error"], error: ["error"], status: ["status"] };
   const fits = line =>
@@ -64,15 +66,22 @@ if (tools) {
     const last = [...lines.querySelectorAll("[data-at]")].pop()?.dataset.at ?? "";
     source = new EventSource(`${follows}?after=${encodeURIComponent(last)}`);
     source.addEventListener("message", event => { waiting.push(JSON.parse(event.data)); });
-    source.addEventListener("open", () => { said.textContent = ""; });
+    source.addEventListener("open", () => {
+      clearTimeout(late);
+      late = 0;
+      said.textContent = "";
+    });
     source.addEventListener("end", () => end(""));
     source.addEventListener("error", event => {
       if (event.data) end(event.data);
-      else if (source?.readyState === EventSource.CLOSED) end("The log cannot be followed now. It is tried again.");
+      else if (source?.readyState === EventSource.CLOSED) end(NOT_FOLLOWED);
+      else late ||= setTimeout(() => { said.textContent = NOT_FOLLOWED; }, AGAIN); // the browser asks again by itself
     });
   }
 
   function end(sentence) {
+    clearTimeout(late);
+    late = 0;
     source?.close();
     source = null;
     flush();
