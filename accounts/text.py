@@ -1,6 +1,7 @@
 """Decides which characters a text may contain, and which texts look the same."""
 
 import unicodedata
+from collections.abc import Iterable
 
 from django.core.exceptions import ValidationError
 
@@ -39,6 +40,13 @@ def as_shown(text: str) -> str:
     Two texts for which this is equal look the same.
     """
     return " ".join((text if text.isascii() else unicodedata.normalize("NFC", text)).split())
+
+
+def join_first(texts: Iterable[str], *, most: int = 20) -> str:
+    """Returns the first texts of what may be many, separated by commas, and how many others there are."""
+    listed = list(texts)
+    left = len(listed) - most
+    return ", ".join(listed[:most]) + (f" and {left} more" if left > 0 else "")
 
 
 def hides_something(text: str) -> bool:

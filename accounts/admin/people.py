@@ -68,6 +68,14 @@ def _read_addresses(text: str) -> list[str]:
     return [each for each in (*found, *_BETWEEN.split(rest)) if each]
 
 
+class SecondFactorFilter(admin.EmptyFieldListFilter):
+    """Django names a filter by a relation from the other side like the attribute."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.title = "second factor"
+
+
 class PeopleAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
     """Base of the admin of users."""
 

@@ -19,7 +19,7 @@ from accounts.admin.kept import describe_kept_account
 from accounts.admin.keys import ApiKeyAdmin
 from accounts.admin.notice import NoticeAdmin
 from accounts.admin.outbox import OutgoingMailAdmin
-from accounts.admin.people import PeopleAdmin
+from accounts.admin.people import PeopleAdmin, SecondFactorFilter
 from accounts.admin_site.permissions import ReadableByStaff, is_admin, is_staff, staff_user
 from accounts.errors import InactiveUserError, InvalidTokenError
 from accounts.models import ApiKey, Notice, OutgoingMail, Role, User
@@ -59,7 +59,7 @@ class UserAdmin(ReadableByStaff, PeopleAdmin, admin.ModelAdmin):  # type: ignore
         *("date_joined", "notes"),
     )
     list_select_related = ("second_factor",)
-    list_filter = ("is_active", "is_staff", "is_superuser", ("second_factor", admin.EmptyFieldListFilter))
+    list_filter = ("is_active", "is_staff", "is_superuser", ("second_factor", SecondFactorFilter))
     search_fields = ("email", "notes")
     ordering = ("email",)
     readonly_fields = ("second_factor_on", "last_login", "date_joined", "closed_at")

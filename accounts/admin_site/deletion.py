@@ -44,5 +44,16 @@ class ExplainedDeletion(_Base):
         Django shows its last value instead of the question, and deletes nothing if there is one.
         """
         shown, numbers, _, protected = super().get_deleted_objects(objs, request)
+        shown = _shorten(shown)
         kept = [sentence for row in objs if (sentence := self.describe_kept(request, row))]
         return shown, numbers, set(), kept or protected
+
+
+def _shorten(lines: list[Any]) -> list[Any]:
+    """Returns the first lines of each level of a nested list, what belongs to them, and how many others there are."""
+    kept, number = list[Any](), 0
+    for line in lines:
+        number += not isinstance(line, list)
+        if number <= SHOWN:
+            kept.append(_shorten(line) if isinstance(line, list) else line)
+    return [*kept, f"{number - SHOWN} more"] if number > SHOWN else kept

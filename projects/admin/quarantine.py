@@ -27,6 +27,9 @@ from projects.services.inventory.decisions import (
     find_owners,
 )
 
+MOST_SHOWN = 20
+"""The maximum number of refusals that an action names."""
+
 
 class HoldWarningMixin(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
     """Shows above the list why nothing is repaired, if repairs are on hold."""
@@ -120,12 +123,16 @@ class QuarantinedAdmin(ReadableByStaff, HoldWarningMixin, OutputNotedMixin):
         self._each(request, chosen, lambda entry: delete_from_quarantine(entry=entry, actor=actor))
 
     def _each(self, request: HttpRequest, chosen: QuerySet[Quarantined], act: Callable[[Quarantined], object]) -> None:
-        entries, done = list(chosen), 0
+        entries, refused = list(chosen), list[str]()
         for entry in entries:
             try:
                 act(entry)
-                done += 1
             except (CannotAdoptError, EngineError) as error:
-                self.message_user(request, format_html("{}: {}", entry.key, error), messages.ERROR)
+                refused.append(format_html("{}: {}", entry.key, error))
+        for sentence in refused[:MOST_SHOWN]:
+            self.message_user(request, sentence, messages.ERROR)
+        if left := len(refused[MOST_SHOWN:]):
+            self.message_user(request, f"{left} more were refused.", messages.ERROR)
+        done = len(entries) - len(refused)
         if done:
             self.message_user(request, f"Done: {done} of {len(entries)}.", messages.SUCCESS)

@@ -14,6 +14,7 @@ from django.conf import settings
 from django.views.decorators.debug import sensitive_variables
 
 from accounts import clock
+from accounts.text import join_first
 from containers.gateway.entries import API_KEY, BOT_TOKEN
 from containers.outbound.call_limits import time_limit
 from projects.credentials.http_client import ask
@@ -86,7 +87,7 @@ def verify_credentials(
     `named` are the providers that staff added.
     """
     if provider and provider not in PROBES and provider not in named:
-        known = ", ".join([*PROBES, *named])
+        known = join_first([*PROBES, *named])
         raise InvalidFieldError(f"Must be one of: {known}.", field="settings.provider", code="enum")
     bot_id: int | None = None
     username: str | None = ""

@@ -10,6 +10,7 @@ from rest_framework import serializers
 
 from accounts.api.fields import StrictCharField
 from accounts.database.compiled_instances import CompiledInstances
+from accounts.text import join_first
 from projects.models import AgentType, Plan, Project, find_offered_plan, plans_offered_to
 
 
@@ -50,7 +51,7 @@ class CatalogueField(StrictCharField):
         return serializers.ErrorDetail(f"There is no default. {self._choices()}", code="required")
 
     def _choices(self) -> str:
-        slugs = ", ".join(self.available_rows().values_list("slug", flat=True))
+        slugs = join_first(self.available_rows().values_list("slug", flat=True))
         return f"Choose one of: {slugs}." if slugs else "None is open to you. Ask the staff."
 
 

@@ -28,12 +28,10 @@ from projects.rules.status.urgency import ORDER, find_rank
 from projects.services.images.outdated import OldImages, find_old_images
 from projects.services.limits.capacity import Capacity, measure_capacity
 from projects.services.staff.batches import find_unfinished
+from projects.services.staff.first_rows import MOST_SHOWN, FirstRows
 from projects.services.staff.missing_protections import MissingProtection, find_missing_protections
 
 UNREAD = ("settings", "log_tail", "telegram_token_ciphertext", "api_key_ciphertext")
-MOST_SHOWN = 20
-"""The maximum number of projects in trouble that the page names. It shows their total number."""
-
 LATEST, LATEST_WITHIN = 8, timedelta(days=7)
 """How many deploys and failures are shown, and their maximum age."""
 
@@ -89,20 +87,20 @@ class Overview:
     counts: Sequence[Count]
     broken: Sequence[Known]
     broken_number: int
-    looping: Sequence[Known]
+    looping: FirstRows[Known]
     host: EngineHost | None
     lacks: Sequence[MissingProtection]
     in_use: InUse
     capacity: Capacity
     disk: Any
     backed_up_at: datetime | None
-    told: Sequence[str]
+    told: FirstRows[str]
     kept_by_agents: int
-    missing_images: Sequence[AgentType]
-    old_images: Sequence[OldImages]
+    missing_images: FirstRows[AgentType]
+    old_images: FirstRows[OldImages]
     users: int
     without_second_factor: int
-    staff_without_second_factor: Sequence[User]
+    staff_without_second_factor: FirstRows[User]
     deploys: Sequence[EventLine]
     failures: Sequence[EventLine]
     unfinished: Sequence[Batch]
@@ -119,7 +117,7 @@ def read_overview() -> Overview:
         counts=_count(known),
         broken=broken[:MOST_SHOWN],
         broken_number=len(broken),
-        looping=[each for each in known if each.is_looping][:MOST_SHOWN],
+        looping=FirstRows(each for each in known if each.is_looping),
         host=host,
         lacks=find_missing_protections(host),
         in_use=_measure_use(),
@@ -128,11 +126,11 @@ def read_overview() -> Overview:
         backed_up_at=Installation.objects.filter(pk=1).values_list("backed_up_at", flat=True).first(),
         told=_find_told(),
         kept_by_agents=sum(each.project.disk_used or 0 for each in known),
-        missing_images=[each for each in types if each.available and not each.image_id],
-        old_images=find_old_images(types, [each.project for each in known]),
+        missing_images=FirstRows(each for each in types if each.available and not each.image_id),
+        old_images=FirstRows(find_old_images(types, [each.project for each in known])),
         users=users.count(),
         without_second_factor=without.count(),
-        staff_without_second_factor=list(without.filter(is_staff=True)[:MOST_SHOWN]),
+        staff_without_second_factor=FirstRows(without.filter(is_staff=True)),
         deploys=_read_latest(_DEPLOYS, known),
         failures=_read_latest(_FAILURES, known),
         unfinished=find_unfinished(),
@@ -176,10 +174,10 @@ def _count(known: Sequence[Known]) -> list[Count]:
     return [Count(each, numbers[each]) for each in sorted(numbers, key=lambda each: ORDER.index(TRAITS[each].look))]
 
 
-def _find_told() -> list[str]:
+def _find_told() -> FirstRows[str]:
     """Returns the emails of staff who get alerts about the service itself."""
     chosen = AlertChannel.objects.filter(service=True, user__is_active=True, user__is_staff=True)
-    return list(chosen.order_by("user__email").values_list("user__email", flat=True).distinct()[:MOST_SHOWN])
+    return FirstRows(chosen.order_by("user__email").values_list("user__email", flat=True).distinct())
 
 
 def _measure_use() -> InUse:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from django.db import DatabaseError, close_old_connections, connections
 
+from accounts.text import join_first
 from containers.errors import EngineError
 from containers.get_engine import get_engine
 from projects.models.installation import read_hold
@@ -90,5 +91,5 @@ def describe_missed(projects: set[str]) -> str:
     """Describes projects that were missed twice. Once is harmless, because a removal also interrupts measurements."""
     if not projects:
         return ""
-    named = ", ".join(sorted(projects)[:_NAMED]) + (f" and {more} more" if (more := len(projects) - _NAMED) > 0 else "")
+    named = join_first(sorted(projects), most=_NAMED)
     return f"their limit does not hold for {named}: counting takes longer than its time, or the disk hangs."

@@ -15,7 +15,8 @@ from accounts.models import User
 from containers.engine.images import HostFacts
 from projects.models import AgentType, EngineHost, Plan, Project, Sample
 from projects.services.limits.capacity import learn_host_memory
-from projects.services.staff.overview import MOST_SHOWN, read_overview
+from projects.services.staff.first_rows import MOST_SHOWN
+from projects.services.staff.overview import read_overview
 from projects.templatetags import overview
 from tests.browser.project_pages import deploy_named
 from tests.clients import browser_of
