@@ -65,12 +65,22 @@ class OpenForm(_Form):
         self.data = merged
 
 
+class FirstFaults(_Form):
+    """For a form of a model: what the model says of a field that was refused already is left out."""
+
+    def add_error(self, field: str | None, error: Any) -> None:
+        told = getattr(error, "error_dict", None) if field is None else None
+        if told is not None:
+            error = ValidationError({name: faults for name, faults in told.items() if name not in self.errors})
+        super().add_error(field, error)
+
+
 class KeepsOthersChanges(_Base):
-    """For a ModelAdmin: its form is an `OpenForm`, and only what was changed is written."""
+    """For a ModelAdmin: the form of a row that exists is an `OpenForm`, and only what was changed is written."""
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:  # noqa: FBT002 - Django's signature
         form = super().get_form(request, obj, change=change, **options)
-        return form if obj is None else type(form.__name__, (OpenForm, form), {})
+        return type(form.__name__, (FirstFaults, form) if obj is None else (FirstFaults, OpenForm, form), {})
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         if change:

@@ -19,6 +19,7 @@ from projects.rules.settings.kinds import Setting
 from projects.rules.settings.schema import settings_of
 from projects.rules.settings.schema_editing import (
     LABELS,
+    LARGEST,
     Edited,
     Shape,
     drop_setting,
@@ -46,8 +47,8 @@ class SettingForm(OpenForm, forms.Form):
         widget=forms.Textarea(attrs={"rows": 4}),
         help_text="For one of several texts: the texts, one per line.",
     )
-    minimum = forms.DecimalField(required=False, help_text="For a number.")
-    maximum = forms.DecimalField(required=False, help_text="For a number.")
+    minimum = forms.DecimalField(required=False, help_text="For a number.", min_value=-LARGEST, max_value=LARGEST)
+    maximum = forms.DecimalField(required=False, help_text="For a number.", min_value=-LARGEST, max_value=LARGEST)
     default = forms.CharField(
         required=False,
         widget=forms.Textarea(attrs={"rows": 2}),

@@ -46,7 +46,8 @@ _WORDS: dict[Shape, dict[str, Any]] = {
 _TYPED = {"title", "description", "default", "minimum", "maximum", "enum"}
 """The keywords that the form replaces."""
 
-_LARGEST = 10**20
+LARGEST = 10**20
+"""The largest number that a setting may be or name."""
 
 _SHAPES = {
     Kind.TEXT: Shape.TEXT, Kind.LINES: Shape.LINES, Kind.INTEGER: Shape.INTEGER, Kind.NUMBER: Shape.NUMBER,
@@ -181,6 +182,6 @@ def _decimal(value: float | None) -> Decimal | None:
 
 
 def _as_number(value: Decimal) -> int | float:
-    if not value.is_finite() or abs(value) > _LARGEST:
+    if not value.is_finite() or abs(value) > LARGEST:
         raise ValueError("Type a number of at most 20 digits.")
     return int(value) if value == value.to_integral_value() else float(value)
