@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from containers.firewall.bridge_netfilter import show_by_script
 from containers.firewall.neighbour_table import room_by_script
-from containers.firewall.rules import CLOSED, Hook, RuleSet, first_of_all
+from containers.firewall.rules import CLOSED, PROGRAMS, Hook, RuleSet, first_of_all
 
 _SET = """\
 # set_rules PROGRAM: writes the chains of $wanted that differ. Rules that are written again have counted nothing.
@@ -30,19 +30,26 @@ def as_script(rules: Iterable[RuleSet]) -> str:
     """Returns a shell script that installs the rules. Run it as root on the engine's host, again after every change."""
     rules = list(rules)
     lines = ["#!/bin/sh", "set -eu", *room_by_script(), _SET.rstrip()]
-    for family in rules:
-        lines += ["wanted=$(cat <<'RULES'", family.as_listed, "RULES", ")", f"set_rules {family.program}"]
-        for hook in family.hooks:
-            lines += _lead_by_script(f"{family.program} -w", family.program, hook)
-    for family in rules:
-        lines += show_by_script(family.bridge, family.program)
-    for family in rules:
-        raw = f"{family.program} -w -t raw"
-        lines.append(
-            f"! {raw} -n -L {CLOSED} >/dev/null 2>&1 || {raw} -C {CLOSED} {family.opening} 2>/dev/null || "
-            f"{raw} -I {CLOSED} 1 {family.opening}"
-        )
+    for act in (_set_by_script, lambda family: show_by_script(family.bridge, family.program), _open_by_script):
+        for family in rules:
+            lines += if_supported(family.program, act(family))
     return "\n".join(lines) + "\n"
+
+
+def if_supported(program: str, lines: list[str]) -> list[str]:
+    """Returns the lines for a kernel that supports the program's address family. Without IPv6, ip6tables may fail."""
+    return lines if program == PROGRAMS[4] else ["if [ -e /proc/net/if_inet6 ]; then", *lines, "fi"]
+
+
+def _set_by_script(family: RuleSet) -> list[str]:
+    lines = ["wanted=$(cat <<'RULES'", family.as_listed, "RULES", ")", f"set_rules {family.program}"]
+    return lines + [line for hook in family.hooks for line in _lead_by_script(family.program, hook)]
+
+
+def _open_by_script(family: RuleSet) -> list[str]:
+    raw = f"{family.program} -w -t raw"
+    is_there = f"{raw} -C {CLOSED} {family.opening} 2>/dev/null"
+    return [f"! {raw} -n -L {CLOSED} >/dev/null 2>&1 || {is_there} || {raw} -I {CLOSED} 1 {family.opening}"]
 
 
 def as_removal(rules: Iterable[RuleSet]) -> str:
@@ -63,8 +70,9 @@ def _delete_all(command: str) -> str:
     return f"for n in 1 2 3 4 5 6 7 8 9; do {command} 2>/dev/null || break; done"
 
 
-def _lead_by_script(command: str, program: str, hook: Hook) -> list[str]:
+def _lead_by_script(program: str, hook: Hook) -> list[str]:
     """Returns lines that put the jump to our chain first, in Docker's chain for users if packets reach that first."""
+    command = f"{program} -w"
     *preferred, last = hook.parents
     lines = [f"parent={last}"]
     lines += [

@@ -22,7 +22,7 @@ from containers.firewall.iptables import rules_for
 from containers.firewall.packet_paths import parse_chains
 from containers.firewall.resolvers import parse_resolvers
 from containers.firewall.rules import PROGRAMS, RuleSet, leads_to_rules
-from containers.firewall.script import as_removal, as_script
+from containers.firewall.script import as_removal, as_script, if_supported
 from containers.hardening import MEBIBYTE
 from containers.identity import helper_labels
 from containers.outbound.call_limits import time_limit
@@ -51,8 +51,9 @@ def set_rules(connection: Connection) -> None:
         # In a container on the default network: Docker uses these name servers in every network.
         resolvers = parse_resolvers(run_helper(connection, "cat /etc/resolv.conf", network="bridge"))
         rules = [each for bridge in bridges_to_guard() for each in rules_for(bridge, resolvers=resolvers)]
-        listing = "".join(f"echo '{_LISTED}{name}'; {name} -w -S\n" for name in PROGRAMS.values())
-        _check(run_helper(connection, _CHOOSE + as_script(rules) + listing, network="host"), rules)
+        listings = [if_supported(name, [f"echo '{_LISTED}{name}'; {name} -w -S"]) for name in PROGRAMS.values()]
+        listing = "\n".join(line for lines in listings for line in lines)
+        _check(run_helper(connection, f"{_CHOOSE}{as_script(rules)}{listing}\n", network="host"), rules)
 
 
 def run_removal(connection: Connection, bridges: Iterable[str], *, unless_here: str) -> bool:
