@@ -9,6 +9,7 @@ from pathlib import Path
 
 from django.conf import settings
 
+from containers.firewall.led_chains import LEADS
 from containers.firewall.neighbour_table import room_by_script
 from containers.firewall.rules import BRIDGE_PREFIX, CLOSED
 
@@ -31,18 +32,7 @@ SCRIPT = f"""\
 # and when another firewall is reloaded: a bridge that is open for rules that are gone is closed again.
 set -eu
 
-# leads CHAIN RULE: whether all packets of $bridge come to the rule. Only rules of other interfaces stand before it.
-leads() {{
-    $program -w -S "$1" 2>/dev/null | while read -r rule; do
-        case "$rule" in
-            "-A $1 $2") echo "yes"; break ;;
-            "-A $1 -i $bridge "* | "-A $1 -i "*+*) break ;;
-            -P* | -N* | "-A $1 -i "*) ;;
-            *) break ;;
-        esac
-    done | grep -q yes
-}}
-
+{LEADS}
 # guarded: whether the rules of $bridge are there, and packets come to them.
 guarded() {{
     rules=$(echo "$bridge" | tr '[:lower:]' '[:upper:]')

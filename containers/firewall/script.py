@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from containers.firewall.bridge_netfilter import show_by_script
+from containers.firewall.led_chains import LEADS
 from containers.firewall.neighbour_table import room_by_script
 from containers.firewall.rules import CLOSED, PROGRAMS, Hook, RuleSet, first_of_all
 
@@ -29,7 +30,7 @@ set_rules() {
 def as_script(rules: Iterable[RuleSet]) -> str:
     """Returns a shell script that installs the rules. Run it as root on the engine's host, again after every change."""
     rules = list(rules)
-    lines = ["#!/bin/sh", "set -eu", *room_by_script(), _SET.rstrip()]
+    lines = ["#!/bin/sh", "set -eu", *room_by_script(), LEADS.rstrip(), _SET.rstrip()]
     for act in (_set_by_script, lambda family: show_by_script(family.bridge, family.program), _open_by_script):
         for family in rules:
             lines += if_supported(family.program, act(family))
@@ -71,18 +72,19 @@ def _delete_all(command: str) -> str:
 
 
 def _lead_by_script(program: str, hook: Hook) -> list[str]:
-    """Returns lines that put the jump to our chain first, in Docker's chain for users if packets reach that first."""
+    """Returns lines that put the jump to our chain first, in Docker's chain for users if packets reach that first.
+
+    Rules of other interfaces may stand before it. Otherwise networks would change places each time, and with
+    `iptables-legacy` every change of the table makes all rules forget what they have counted.
+    """
     command = f"{program} -w"
     *preferred, last = hook.parents
-    lines = [f"parent={last}"]
-    lines += [
-        f'[ "$({command} -S {last} 1 2>/dev/null)" != "-A {last} -j {parent}" ] || parent={parent}'
-        for parent in preferred
-    ]
+    lines = [f"program={program} bridge={hook.bridge} parent={last}"]
+    lines += [f'! leads {last} "-j {parent}" || parent={parent}' for parent in preferred]
     again = first_of_all('"$parent"', hook.rule).replace('"', "").replace("\n", "\\n")
     swap = first_of_all('"$parent"', hook.rule, instead_of=1).replace('"', "").replace("\n", "\\n")
     lines += [
-        f'if [ "$({command} -S "$parent" 1 2>/dev/null)" != "-A $parent {hook.rule}" ]; then',
+        f'if ! leads "$parent" "{hook.rule}"; then',
         f'    if {command} -C "$parent" {hook.rule} 2>/dev/null; then',
         f'        printf "{swap}" | {program}-restore -w --noflush',
         "    else",

@@ -1,5 +1,6 @@
 """Rules that are confirmed, as Berth does all the time, do not forget how many connections an agent holds."""
 
+import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -11,9 +12,11 @@ from containers.firewall import iptables
 from containers.firewall.connection_limits import CONNECTIONS
 from containers.firewall.gateway_openings import Door, Passage
 from containers.firewall.packet_paths import parse_chains
-from containers.firewall.rules import PROGRAMS, RuleSet, make_rules
+from containers.firewall.rules import PROGRAMS, RuleSet, leads_to_rules, make_rules
+from containers.firewall.script import as_script
 from containers.programs import is_root
 from tests.child_servers import child_server
+from tests.containers.firewall.losses import DOCKER
 from tests.containers.firewall.router import PORT, Router, make_router, work_on
 from tests.containers.firewall.test_node_script import run as run_on_node
 from tests.containers.firewall.test_node_script import write_script
@@ -95,6 +98,30 @@ def test_a_node_confirms_its_rules_without_writing_them(router: Router, tmp_path
         broken.write_text("#!/bin/sh\nexit 3\n")
         broken.chmod(0o755)
     run_on_node(router, script, "rules")
+
+
+@can_filter
+@pytest.mark.parametrize("docker", ["", DOCKER])
+@pytest.mark.parametrize("scripts", [1, 2], ids=["of one installation", "of two"])
+def test_the_rules_of_several_networks_are_confirmed_without_writing_them(
+    router: Router, tmp_path: Path, scripts: int, docker: str
+) -> None:
+    """With `iptables-legacy`, each change of the table would make all of them forget what they have counted."""
+    subprocess.run(router.on("router", "sh", "-ec", docker.format(bridge=router.bridge)), check=True)
+    others = make_rules(bridge="berth-ffffffff", allow=[], resolvers=[])
+    groups = [[*router.rules(), *others]] if scripts == 1 else [router.rules(), others]
+    for rules in groups:
+        subprocess.run(router.on("router", "sh", "-c", as_script(rules)), check=True)
+    for program in PROGRAMS.values():
+        listed = subprocess.run(router.on("router", program, "-S"), capture_output=True, text=True, check=True).stdout
+        families = [family for rules in groups for family in rules if family.program == program]
+        assert all(leads_to_rules(parse_chains(listed), family) for family in families)
+        broken = tmp_path / f"{program}-restore"
+        broken.write_text("#!/bin/sh\nexit 3\n")
+        broken.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    for rules in groups:
+        subprocess.run(router.on("router", "sh", "-c", as_script(rules)), env=environment, check=True)
 
 
 @can_filter
