@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection as database
 
 from accounts import clock
+from config.environment.ownership import advise
 from config.management.start_checks import require_own_instance
 from config.serving.port import is_taken
 from containers.docker import removal
@@ -22,8 +23,9 @@ from projects.models import Watch
 from projects.models.columns.facts import is_watch_alive
 from projects.models.processes.holder import describe_process
 
+DATABASE = "berth.sqlite3"
 FILES = (
-    *("berth.sqlite3*", "*.key", "static", "static.digest", "serve-*.pid", "migrating.lock", "restore.json"),
+    *(f"{DATABASE}*", "*.key", "static", "static.digest", "serve-*.pid", "migrating.lock", "restore.json"),
     *("restore.lock", "dockerd.log", "dockerd.log.1", "sbom"),
 )
 """The files that Berth writes to its data directory, except backups."""
@@ -67,7 +69,7 @@ class Command(BaseCommand):
         if files:
             database.close()
         for path in files:
-            shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink(missing_ok=True)
+            _remove(path)
         self._report_what_stays(options)
 
     def _require_rest(self) -> None:
@@ -90,8 +92,10 @@ class Command(BaseCommand):
             )
 
     def _files(self) -> list[Path]:
+        """Returns the files in the order of their removal. The database comes last, because a second run needs it."""
         folder = Path(settings.BERTH_DATA_DIR)
-        return sorted({path for pattern in FILES for path in folder.glob(pattern)})
+        found = {path for pattern in FILES for path in folder.glob(pattern)}
+        return sorted(found, key=lambda path: (path.match(DATABASE), path.match(f"{DATABASE}*"), path))
 
     def _report(self, found: removal.Belongings, files: list[Path], options: Mapping[str, Any]) -> None:
         self._list("Containers, stopped and removed", found.containers)
@@ -141,3 +145,10 @@ class Command(BaseCommand):
         if options["data"] and folder.is_dir():
             left = sorted(path.name for path in folder.iterdir())
             self.stdout.write(f"These are kept in {folder}: {', '.join(left)}." if left else f"{folder} is empty.")
+
+
+def _remove(path: Path) -> None:
+    try:
+        shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink(missing_ok=True)
+    except OSError as error:
+        raise CommandError(f"{path} cannot be removed ({error.strerror}). {advise(error)}") from None
