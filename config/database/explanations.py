@@ -1,5 +1,6 @@
 """A database that fails is no defect of the program, so commands report it in a sentence and show no traceback."""
 
+import logging
 import os
 import tempfile
 from pathlib import Path
@@ -10,11 +11,35 @@ from django.db.utils import Error
 from config.database.faults import Fault, find_fault
 from config.environment.ownership import advise
 
+NO_CONNECTION = "couldn't get a connection"
+"""How the pool's error begins, which does not say why."""
+
 _ADVICE = {
     Fault.OUTDATED: "Run `make upgrade`, or `manage.py prepare`, then run this again.",
     Fault.BUSY: "Another program uses it. Run this again when that has finished.",
 }
 _FORBIDDEN = "The database does not let its user do this."
+
+
+class PoolNotes(logging.Filter):
+    """Keeps what the pool of connections says about each of its attempts out of the output of a command, and remembers
+    why the last one failed.
+    """
+
+    reason = ""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.msg.startswith("error connecting") and isinstance(record.args, tuple):
+            self.reason = " ".join(str(record.args[-1]).split())
+        return record.levelno > logging.WARNING
+
+
+_notes = PoolNotes()
+
+
+def take_notes() -> None:
+    """For commands that end with the sentence of `explain_fault`. Servers log what the pool says."""
+    logging.getLogger("psycopg.pool").addFilter(_notes)
 
 
 def explain_fault(error: Error) -> str:
@@ -23,6 +48,8 @@ def explain_fault(error: Error) -> str:
     if fault is None:
         return ""
     reason = next(iter(str(error).splitlines()), "")
+    if reason.startswith(NO_CONNECTION) and _notes.reason:
+        reason = _notes.reason
     if type(error) is DatabaseError:  # of SQLite only
         return f"The file of the database is damaged ({reason}). Keep a copy of it, then restore a backup."
     if fault is Fault.FULL:

@@ -30,6 +30,9 @@ UNREAD = 141
 """As shells tell that a program was ended by SIGPIPE: nobody reads its output any longer."""
 NO_INPUT = "The command asks for something, but its standard input has ended. Run it in a terminal."
 
+SERVERS = {"serve", "watch"}
+"""Commands with a log."""
+
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT}
 
 
@@ -43,6 +46,10 @@ class CommandLine(ManagementUtility):
         gc.freeze()
         gc.enable()
         interruption.listen()
+        if subcommand not in SERVERS:
+            from config.database.explanations import take_notes  # noqa: PLC0415 - Django is set up by now
+
+            take_notes()
         is_run = self.argv[1:2] == [subcommand] and not {"-h", "--help", "--prepare"} & set(self.argv[2:])
         if is_run and getattr(command, "requires_current_database", False):
             # Imported here: it needs the settings, which Django has read by now.

@@ -18,6 +18,7 @@ from config.database import explanations
 from config.database.explanations import explain_fault
 from tests.config.database.test_faults import of_postgresql
 from tests.paths import ROOT
+from tests.ports import reserve_port
 
 OWNER = "Make the user of DATABASE_URL the owner of the database and of Berth's tables, then run this again."
 ADVICE = {
@@ -40,6 +41,28 @@ def test_the_advice_fits_the_fault(name: str, monkeypatch: pytest.MonkeyPatch) -
     error = of_postgresql(kind("a reason"), name)
     assert isinstance(error, Error)
     assert explain_fault(error).endswith(advice)
+
+
+@pytest.mark.one_database
+@pytest.mark.sampled(6)
+@pytest.mark.parametrize("command", ["migrate", "ensure_admin", "backup", "rotate_secrets", "version", "prepare"])
+def test_a_server_that_refuses_is_one_sentence_with_its_reason(command: str, tmp_path: Path) -> None:
+    """The pool tries it again and again, and says so each time."""
+    url = f"postgresql://user:poor-password@127.0.0.1:{reserve_port()}/berth"
+    environment = {"PATH": os.environ["PATH"], "BERTH_DATA_DIR": str(tmp_path / "var"), "DATABASE_URL": url}
+    done = subprocess.run(
+        [sys.executable, "manage.py", command],
+        cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=300,
+    )  # fmt: skip
+    assert "poor-password" not in done.stdout + done.stderr
+    if command == "version":
+        assert (done.returncode, done.stderr) == (0, "")
+        return
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert "The database does not answer. (connection failed: " in done.stderr
+    assert "Connection refused" in done.stderr
+    assert done.stderr.endswith("Check DATABASE_URL, and that the database server is running.\n")
 
 
 @pytest.fixture(params=["empty", "prepared"])
