@@ -63,6 +63,15 @@ SPACED = r"""() => [...document.querySelectorAll('p, li, dd, td, h1, h2, h3')]
   .flatMap(node => node.innerText.match(/\S+ [.,;](?=\s|$)/g) ?? [])
   .map(text => `a blank in front of a sign: ${text}`)"""
 
+CLIPPED = """() => [...document.querySelectorAll('main *, header *, footer *')]
+  .filter(node => node.checkVisibility() && node.clientWidth && node.scrollWidth > node.clientWidth + 1)
+  .filter(node => !node.closest('.unseen, .who, input, textarea, select, svg'))
+  .filter(node => ['hidden', 'clip'].includes(getComputedStyle(node).overflowX))
+  .map(node => `hides a part: ${node.outerHTML.slice(0, 100)}`)"""
+TWICE = {"fontSizes": {"standard": 32, "fixed": 26}}
+"""The sizes of letters in a browser that is set to 200 %, in pixels."""
+USUAL = {"fontSizes": {"standard": 16, "fixed": 13}}
+
 STICKS_OUT = "document.documentElement.scrollWidth - innerWidth"
 
 
@@ -110,6 +119,20 @@ class Viewer:
             self.faults.append(f"{seen.name}-{NARROWEST}: {wide} px stick out")
         if not self._page.evaluate(FOLLOWS_BROWSER):
             self.faults.append(f"{seen.name}: ignores the size of letters that the browser is set to")
+        self._page.evaluate("document.documentElement.style.fontSize = ''")
+        self._double_text(seen)
+
+    def _double_text(self, seen: Seen) -> None:
+        """Nothing is lost, and nothing has to be scrolled sideways, with letters of twice the size."""
+        browser = self._page.context.new_cdp_session(self._page)
+        browser.send("Page.setFontSizes", TWICE)
+        for width in (WIDE, 390):
+            self._page.set_viewport_size({"width": width, "height": 844})
+            if (wide := self._page.evaluate(STICKS_OUT)) > 0:
+                self.faults.append(f"{seen.name}-{width}, 200 %: {wide} px stick out")
+            self.faults += [f"{seen.name}-{width}, 200 %: {fault}" for fault in self._page.evaluate(CLIPPED)]
+        browser.send("Page.setFontSizes", USUAL)
+        browser.detach()
 
     def _load(self, seen: Seen) -> None:
         # A route that ends while the page loads (`times=1`) can leave the browser waiting for ever.
