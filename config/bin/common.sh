@@ -21,7 +21,8 @@ fail() {
 step() {
     local title=$1 log pid code=0 began=$SECONDS shown=0 last
     shift
-    log=$(mktemp)
+    log=$(mktemp 2>&1) ||
+        fail "$title: ${log#mktemp: }. Free some space, or set TMPDIR to a directory that can be written, then run this again."
     # A process group of its own, because a background job of a script is otherwise deaf to Ctrl-C, and so are its children.
     set -m
     "$@" >"$log" 2>&1 </dev/null &

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from config.backup import marker
 from config.backup.errors import BackupError
 from config.environment.key_files import private_directory, secret
 from config.environment.ownership import advise
+from tests.paths import ROOT
 
 pytestmark = pytest.mark.one_database
 
@@ -69,3 +71,17 @@ def test_a_lock_of_restores_that_cannot_be_made_is_told(
     with pytest.raises(BackupError) as caught, marker.only_one():
         pass
     assert str(caught.value).endswith(ADVICE[errno.errorcode[number]])
+
+
+@pytest.mark.parametrize("place", ["/nowhere", "/proc", "/etc/passwd"])
+def test_a_script_without_a_place_for_temporary_files_says_what_to_do(place: str) -> None:
+    script = "set -euo pipefail; source config/bin/common.sh; step 'Doing it' touch /tmp/never; echo went on"
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=ROOT, env={"PATH": "/usr/bin:/bin", "TMPDIR": place},
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (1, "", 1)
+    assert done.stderr.startswith("Doing it: failed to create ")
+    assert done.stderr.endswith(
+        "Free some space, or set TMPDIR to a directory that can be written, then run this again.\n"
+    )

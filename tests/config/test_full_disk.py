@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 from django.core.management.commands import migrate
-from django.db import connection
+from django.db import DatabaseError, connection
 
 from config.management.commands import prepare
 
@@ -75,3 +75,21 @@ def test_migrate_alone_reports_a_full_database_in_one_sentence(
     monkeypatch.setattr(migrate.Command, "handle", full_database)
     with pytest.raises(CommandError, match="The disk of the database is full"):
         call_command("migrate")
+
+
+def test_a_cache_table_that_cannot_be_made_is_reported_as_the_database_reports_it(
+    monkeypatch: pytest.MonkeyPatch, full_database: Callable[..., None]
+) -> None:
+    """Django's command says it in two lines."""
+
+    def run(command: str, **_: Any) -> None:
+        if command == "createcachetable":
+            try:
+                full_database()
+            except DatabaseError as error:
+                message = f"Cache table 'cache' could not be created.\nThe error was: {error}."
+                raise CommandError(message)  # noqa: B904 - as Django does
+
+    monkeypatch.setattr(prepare, "call_command", run)
+    with pytest.raises(CommandError, match=r"^The disk of the database is full\. Free some space"):
+        call_command("prepare")

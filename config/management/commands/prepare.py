@@ -49,7 +49,7 @@ class Command(BaseCommand):
             self.stderr.write(SHORT_KEY)
         _migrate()
         with migration_lock(connection):  # another process may do the same now
-            call_command("createcachetable", verbosity=0)
+            _create_cache_table()
             check_keys()
             require_shared_keys()
             self._collect_static(clear=not is_serving)
@@ -76,6 +76,17 @@ def _migrate() -> None:
     except DatabaseError as error:
         if explained := explain_fault(error):
             raise CommandError(explained) from None
+        raise
+
+
+def _create_cache_table() -> None:
+    """Raises the error of the database, which Django puts into two lines without advice."""
+    try:
+        call_command("createcachetable", verbosity=0)
+    except CommandError as error:
+        said = error.__context__
+        if isinstance(said, DatabaseError):
+            raise said from said.__cause__
         raise
 
 
