@@ -4,15 +4,16 @@ Generated: a row for each value that each column of the release takes.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from io import StringIO
 from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db.migrations.loader import MigrationLoader
 from pytest_django import DjangoDbBlocker, Settings
 
-from config.backup.schema import archived_models, known, read_applied
+from config.backup.schema import Migration, archived_models, known, models_of, read_applied
 from tests.chaos.commands.rewinding import Rewinding, rewinding_database
 from tests.ports import reserve_port
 from tests.upgrade.old_rows import Rows, fill, photograph
@@ -84,3 +85,22 @@ def test_an_upgrade_and_a_restore_keep_every_value(release: Release, rewinding: 
     kept = {model._meta.db_table for model in archived_models(known())}
     restored = {table: rows for table, rows in before.items() if table in kept}
     assert set(differences(restored, photograph(known()))) <= SETTLED
+
+
+@pytest.mark.parametrize("release", RELEASES, ids=lambda release: release.version)
+def test_no_value_that_a_release_writes_has_lost_its_name(release: Release) -> None:
+    graph = MigrationLoader(None).graph
+    applied = {key for leaf in release.migrations for key in graph.forwards_plan(leaf)}
+    lost = {name: old - now for name, now in choices(known()).items() if (old := choices(applied).get(name, now)) - now}
+    assert lost == {}
+    assert set(choices(applied)) <= set(choices(known()))
+
+
+def choices(applied: Collection[Migration]) -> dict[tuple[str, str], set[str]]:
+    """The values of each column that takes only some."""
+    return {
+        (model._meta.db_table, str(column.column)): {str(key) for key, _ in column.flatchoices}
+        for model in models_of(applied)
+        for column in model._meta.concrete_fields
+        if column.choices
+    }
