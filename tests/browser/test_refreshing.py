@@ -3,7 +3,9 @@
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from projects.models import Project
+from projects.models import Actor, Project
+from projects.rules.status.lifecycle import Action
+from projects.services import control_project
 from tests.browser.project_pages import MOMENT, deploy_by_form, let_pass
 from tests.fakes.engine import MemoryEngine
 
@@ -98,3 +100,16 @@ def test_the_page_of_a_project_that_is_gone_leads_to_the_list_and_the_browser_co
         home.clock.run_for(MOMENT)
         expect(home.get_by_role("heading", name="Projects", exact=True)).to_be_visible()
     assert complaints == []
+
+
+def test_a_link_without_an_id_keeps_the_focus(home: Page) -> None:
+    project = deploy_by_form(home)
+    actor = Actor(label=project.owner.email, source="dashboard")
+    control_project(project=project, action=Action.RESTART, actor=actor)
+    home.goto(f"/projects/{project.pk}")
+    earlier = home.get_by_role("link", name="Earlier run")
+    earlier.focus()
+    control_project(project=Project.objects.get(), action=Action.RESTART, actor=actor)
+    let_pass(home)
+    expect(home.get_by_text("Run 3 of 3")).to_be_visible()
+    expect(earlier).to_be_focused()

@@ -14,11 +14,13 @@ function exchange(part, fresh) {
   if (reading) return;
   seen.set(part.id, fresh.dataset.mark);
   if (fresh.innerHTML === part.innerHTML) return;
-  const focused = part.contains(document.activeElement) ? document.activeElement.id : "";
+  const focused = part.contains(document.activeElement) ? document.activeElement : null;
   const scrolled = [...part.querySelectorAll(".log")].map(log => log.scrollTop);
   part.replaceChildren(...fresh.childNodes);
   part.querySelectorAll(".log").forEach((log, index) => { log.scrollTop = scrolled[index] ?? 0; });
-  if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+  if (!focused) return;
+  const same = [...part.querySelectorAll("a, button")].find(each => each.textContent === focused.textContent);
+  (document.getElementById(focused.id) ?? same)?.focus({ preventScroll: true });
 }
 
 function tellChecked(at) {
