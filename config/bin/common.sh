@@ -119,8 +119,9 @@ tell_ineffective() {
     known=$(grep -ohE '"BERTH_[A-Z_]+"' config/settings.py 2>/dev/null || true)
     while IFS= read -r line; do
         number=$((number + 1))
-        [[ $line =~ ^[[:space:]]*([A-Z_][A-Z0-9_]*)[[:space:]]*= ]] || continue
-        name=${BASH_REMATCH[1]}
+        [[ $line =~ ^[[:space:]]*[A-Z_][A-Z0-9_]*[[:space:]]*= ]] || continue
+        name=${line%%=*}
+        name=${name//[[:space:]]/}
         [[ -z ${set_in[$name]:-} ]] ||
             say "Line ${set_in[$name]} of $1 has no effect, because line $number sets $name again. Remove one of them." >&2
         set_in[$name]=$number

@@ -65,7 +65,7 @@ def _rows_of(model: type[models.Model]) -> dict[str, dict[str, str]]:
 
 def _needed(model: type[models.Model]) -> set[str]:
     fields = model._meta.concrete_fields
-    return {each.related_model._meta.label_lower for each in fields if each.is_relation and not each.null}  # type: ignore[union-attr]  # a relation has one
+    return {each.related_model._meta.label_lower for each in fields if each.is_relation and not each.null}  # type: ignore[union-attr]  # relations have one
 
 
 def _fill_table(model: type[models.Model]) -> None:
