@@ -25,13 +25,17 @@ def decrypt_secret(*, project_id: UUID, field: str, ciphertext: str) -> str:
         return decrypt(ciphertext, context=_context(project_id, field))
     except WrongContextError:
         raise SecretUnreadableError(
-            f"The {field} of project {project_id} was written for another row. Set it again."
+            f"The {_words(field)} of project {project_id} was written for another row. Set it again."
         ) from None
     except DecryptionError:
         raise SecretUnreadableError(
-            f"The {field} of project {project_id} cannot be decrypted. Put the key it was written with "
+            f"The {_words(field)} of project {project_id} cannot be decrypted. Put the key it was written with "
             "into BERTH_ENCRYPTION_KEYS."
         ) from None
+
+
+def _words(field: str) -> str:
+    return field.replace("_", " ")
 
 
 def _context(project_id: UUID, field: str) -> dict[str, str]:
