@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from containers.agent_contract import DATA_PATH, RUN_PATH, SECRETS_PATH
+from containers.credential_digest import DIGEST_LABEL
 from containers.gateway.vocabulary import ADDRESS_LABEL, GatewaySpec, Reach
 from containers.vocabulary import GENERATION_LABEL, USER_LABEL, ContainerSpec
 
@@ -65,7 +66,7 @@ def data_volume(name: str) -> str:
 
 
 def secrets_volume(name: str) -> str:
-    """Returns the name of the volume of the agent's credentials, which is created again for every container."""
+    """Returns the name of the volume of the agent's credentials, which is created again if these changed."""
     return f"{name}{SECRETS}"
 
 
@@ -74,7 +75,7 @@ def container_labels(spec: ContainerSpec) -> dict[str, str]:
     return {**spec.labels, GENERATION_LABEL: str(spec.generation), USER_LABEL: str(spec.user), **address}
 
 
-def container_payload(
+def container_payload(  # noqa: PLR0913 - optional keywords
     spec: ContainerSpec,
     *,
     network: str,
@@ -84,12 +85,14 @@ def container_payload(
     name_servers: Sequence[str] = (),
     quota: int | None = 0,
     places: Sequence[str] = (),
+    digest: str = "",
 ) -> dict[str, Any]:
     """Returns the body of POST /containers/create. The health check is the image's own; no ports are published.
 
     `state` is the volume of the agent's state if its name does not follow from the container's. The engine's resolver
     asks `name_servers` instead of the host's. `quota` limits a new volume of its state in bytes; None leaves one that
-    exists as it is, even if it is empty. At `places` the image declares volumes, which the engine would not limit.
+    exists as it is, even if it is empty. At `places` the image declares volumes, which the engine would not limit. A
+    new volume of the credentials gets their `digest`.
     """
     return {
         **_program(spec),
@@ -102,7 +105,7 @@ def container_payload(
             **confinement(spec.user, places=places),
             **limits(spec),
             "Init": True,
-            "Mounts": _mounts(spec, state=state, quota=quota),
+            "Mounts": _mounts(spec, state=state, quota=quota, digest=digest),
             "NetworkMode": network,
             "RestartPolicy": {"Name": restart_policy, "MaximumRetryCount": 0},
             **_names(spec, name_servers) | ({"Runtime": runtime} if runtime else {}),
@@ -178,12 +181,12 @@ def limits(spec: ContainerSpec | GatewaySpec) -> dict[str, Any]:
     }
 
 
-def _mounts(spec: ContainerSpec, *, state: str, quota: int | None) -> list[dict[str, Any]]:
+def _mounts(spec: ContainerSpec, *, state: str, quota: int | None, digest: str) -> list[dict[str, Any]]:
     made = {"NoCopy": True} if quota is None else sized(quota)
     return [
-        _volume(state or data_volume(spec.name), DATA_PATH, spec, **made),
+        _volume(state or data_volume(spec.name), DATA_PATH, spec, {}, **made),
         # Nothing is copied from the image: the directory belongs to root, and no agent can write there.
-        _volume(secrets_volume(spec.name), SECRETS_PATH, spec, NoCopy=True),
+        _volume(secrets_volume(spec.name), SECRETS_PATH, spec, {DIGEST_LABEL: digest} if digest else {}, NoCopy=True),
     ]
 
 
@@ -191,10 +194,6 @@ def sized(quota: int) -> dict[str, Any]:
     return {"DriverConfig": {"Name": "local", "Options": {"size": str(quota)}}} if quota else {}
 
 
-def _volume(volume: str, path: str, spec: ContainerSpec, **options: Any) -> dict[str, Any]:
-    return {
-        "Type": "volume",
-        "Source": volume,
-        "Target": path,
-        "VolumeOptions": {"Labels": container_labels(spec), **options},
-    }
+def _volume(volume: str, path: str, spec: ContainerSpec, more: dict[str, str], **options: Any) -> dict[str, Any]:
+    options = {"Labels": container_labels(spec) | more, **options}
+    return {"Type": "volume", "Source": volume, "Target": path, "VolumeOptions": options}

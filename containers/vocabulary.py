@@ -14,13 +14,10 @@ INSTALLATION_LABEL = "berth.installation"
 """The label with the installation's id. Objects from before there were ids lack it (`containers.identity`)."""
 PROJECT_LABEL = "berth.project"
 """The label with the key of the project that a container or volume belongs to. The engine finds both by it."""
-
 GENERATION_LABEL = "berth.generation"
 """The label with the number of the deploy that created the container. Later deploys have higher numbers."""
-
 USER_LABEL = "berth.user"
 """The label with the number of the agent's user, who owns its state. Older containers lack it."""
-
 QUARANTINE_LABEL = "berth.quarantined"
 """The label of a container that only preserves the state of an agent of no known project: the time of quarantine."""
 
@@ -64,6 +61,7 @@ class ContainerSpec:
     engine can enforce that; 0 means no limit. `address` is its fixed address on the agents' network, valid for this
     `reach` by `AgentsNetwork.has`; an agent without one uses no gateway. `plan` may choose its machine. `is_first`: its
     key was never used. `has_state`: an agent of this key ran with this `user`, and its state was not lost or cleared.
+    `well_since`: when its last run began, if the agent reported that it worked then.
     """
 
     name: str
@@ -83,6 +81,7 @@ class ContainerSpec:
     plan: str = ""
     is_first: bool = field(default=False, compare=False)
     has_state: bool = field(default=False, compare=False)
+    well_since: datetime | None = field(default=None, compare=False)
 
     @property
     def key(self) -> str:
@@ -99,7 +98,7 @@ class Observation:
     `oom_killed`, `report` and `image_id`. `is_silent`: the engine gives only its name, id and labels. `has_slow_log`:
     `report` may be out of date. `has_drifted`: someone changed its networks, limits, privileges or restart policy.
     `is_hearsay`: the engine will say more about its end later. `mounts`: its volumes by path, if inspected as the only
-    one of its key. `node`: its machine, if several.
+    one of its key. `node`: its machine, if several. `up_for`: its age in seconds, if a list says less than a minute.
     """
 
     name: str
@@ -120,6 +119,7 @@ class Observation:
     has_drifted: bool = False
     is_hearsay: bool = False
     mounts: Mapping[str, str] | None = field(default=None, compare=False)
+    up_for: int | None = field(default=None, compare=False)
     node: str = ""
 
     @property

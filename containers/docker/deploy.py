@@ -9,6 +9,7 @@ from functools import partial
 from containers.docker.containers import Containers
 from containers.docker.existing_containers import ExistingContainers
 from containers.docker.lookup import AgentVolumes, Lookup
+from containers.docker.volumes.credentials import Credentials
 from containers.docker.volumes.handover import Handover, was_handed_over
 from containers.docker.volumes.quota import HardQuota
 from containers.docker_api.client import Connection
@@ -22,7 +23,7 @@ from containers.errors import (
     NameTakenError,
     SupersededError,
 )
-from containers.hardening import container_labels, data_volume, secrets_volume
+from containers.hardening import container_labels, data_volume
 from containers.identity import carries
 from containers.outbound.call_limits import time_limit
 from containers.vocabulary import ContainerSpec, ContainerState, Observation
@@ -58,6 +59,7 @@ class Deployment:
         self._existing = existing
         self._realign = realign
         self._quota = quota
+        self._credentials = Credentials(connection, lookup, containers, spec)
         self._handover = handover
         self._on_missing_state: Callable[[], None] = lambda: None
         self._new_volumes: list[str] = []
@@ -135,20 +137,18 @@ class Deployment:
         return Observation(name=spec.name, container_id=container_id, labels=labels, state=state)
 
     def _prepare_volumes(self) -> None:
-        """Notes which volumes this deploy creates. Removes the old secrets, because the spec may lack one of them."""
+        """Notes which volumes this deploy creates, and removes those of other credentials."""
         name = self._spec.name
         if self._is_first:
-            volumes = AgentVolumes("", set())
+            volumes = AgentVolumes("", [])
         elif self._existing.state:
-            volumes = AgentVolumes(self._existing.state, {secrets_volume(name)})
+            volumes = AgentVolumes(self._existing.state, self._credentials.find_known())
         else:
             volumes = self._lookup.find_volumes_for(self._key, name)
         is_known = not self._existing.has_replaced and was_handed_over(volumes.labels, self._spec)
         self._is_handed_over = self._existing.is_handed_over or is_known
         self._state = volumes.state or data_volume(name)
-        self._new_volumes = [secrets_volume(name), *([] if volumes.state else [self._state])]
-        for volume in volumes.secrets:
-            self._containers.remove_known_volume(volume)
+        self._new_volumes = [*self._credentials.prepare(volumes.secrets), *([] if volumes.state else [self._state])]
 
     def _bring_up_or_replace(self, container: Observation, confirm: Callable[[], bool]) -> None:
         """Replaces a container that stays if the engine has lost the volume of its secrets: it could never start."""
@@ -166,13 +166,13 @@ class Deployment:
         if self._is_new and self._is_handed_over:
             # The volume was there, but may have disappeared since then.
             was_gone = start_in_thread(partial(self._lookup.has_volume, self._state, generation=self._spec.generation))
-            self._existing.deliver(container, self._spec.user)
+            self._credentials.deliver(container.container_id, self._spec.user, is_new=True)
             if was_gone():
                 self._on_missing_state()
                 handover.complete(container, is_new=True)
         else:
             user = handover.complete(container, is_new=self._is_new, is_volume_new=is_filled)
-            self._existing.deliver(container, user)
+            self._credentials.deliver(container.container_id, user, is_new=self._is_new)
         if not confirm():
             raise SupersededError("A newer command took the place of this deploy.")
         self._existing.start(container)

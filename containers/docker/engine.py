@@ -4,7 +4,7 @@ import socket
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 
 from containers.docker.alignment import Alignment
@@ -36,7 +36,7 @@ from containers.docker_api.report_streams import ReportStreams
 from containers.docker_api.stats import Meter, read_usage
 from containers.docker_api.usable_images import UsableImages
 from containers.engine.images import HostFacts
-from containers.engine.lists import Keys, Prefetch
+from containers.engine.lists import NO_RUNS, Keys, Prefetch, Runs
 from containers.errors import ImageMissingError
 from containers.identity import is_ours
 from containers.outbound.call_limits import time_limit
@@ -105,7 +105,7 @@ class DockerEngine(GatewayVerbs, StateVerbs, EventVerbs, ImageVerbs):
 
         def run(spec: ContainerSpec, seen: Observation | None = None) -> Observation:
             shared = self._connection, self._lookup, self._containers
-            existing = ExistingContainers(*shared, spec, self._images, retire, seen)
+            existing = ExistingContainers(self._lookup, self._containers, spec, self._images, retire, seen)
             deployment = Deployment(*shared, spec, existing, self._alignment.align, self._quota, self._handover)
             return deployment.run(lambda: has_rules() and confirm(), has_rules, on_missing_state)
 
@@ -147,11 +147,13 @@ class DockerEngine(GatewayVerbs, StateVerbs, EventVerbs, ImageVerbs):
         self._containers.quarantine_key(key, timeout=timeout, retire=retire)
 
     def observe(
-        self, within: Mapping[str, str], *, others: bool = False, briefly: Keys = (), doubted: Keys = ()
-    ) -> list[Observation]:
+        self, within: Mapping[str, str], *, others: bool = False, briefly: Keys = (), doubted: Keys = (),
+        runs: Runs = NO_RUNS,
+    ) -> list[Observation]:  # fmt: skip
+        asked_at = datetime.now(UTC)
         listed = self._lookup.list_labels(self._of_instance(within))
         chosen = [each for each in listed if others or is_ours(each.labels)]
-        return self._inspections.complete(chosen, briefly=briefly, doubted=doubted)
+        return self._inspections.complete(chosen, briefly=briefly, doubted=doubted, runs=runs, asked_at=asked_at)
 
     def highest_user(self, *, block: Collection[int] = ()) -> int | None:
         return self._users.highest(block)

@@ -6,8 +6,6 @@ from containers.agent_contract import DATA_PATH, SECRETS_PATH
 from containers.docker.containers import Containers
 from containers.docker.drift import is_at
 from containers.docker.lookup import Lookup
-from containers.docker.secrets import pack_secrets
-from containers.docker_api.client import Connection
 from containers.docker_api.errors import as_refusal
 from containers.docker_api.read_limits import start_in_thread
 from containers.docker_api.usable_images import UsableImage, UsableImages
@@ -30,7 +28,6 @@ class ExistingContainers:
 
     def __init__(
         self,
-        connection: Connection,
         lookup: Lookup,
         containers: Containers,
         spec: ContainerSpec,
@@ -38,7 +35,6 @@ class ExistingContainers:
         retire: Callable[[Observation], None],
         seen: Observation | None,
     ) -> None:
-        self._connection = connection
         self._lookup = lookup
         self._containers = containers
         self._spec = spec
@@ -117,10 +113,6 @@ class ExistingContainers:
     def find_image(self) -> UsableImage:
         """Returns the image to create a container from. Raises the same errors."""
         return self._images.require(self._spec.image)
-
-    def deliver(self, container: Observation, user: int) -> None:
-        with self._connection.call(about_one=True) as client:
-            client.put_archive(container.container_id, SECRETS_PATH, pack_secrets(self._spec.secrets, group=user))
 
     def start(self, container: Observation) -> None:
         try:

@@ -5,13 +5,14 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from containers.docker.lookup import Lookup
-from containers.docker.observations import Details, is_plain
+from containers.docker.observations import Details, is_plain, is_run
 from containers.docker.pauses import Pauses
 from containers.docker_api.client import Connection
 from containers.docker_api.read_limits import longest_wait, with_current_limits
-from containers.engine.lists import Keys, is_as_listed
+from containers.engine.lists import Keys, Runs, is_as_listed
 from containers.errors import EngineUnavailableError
 from containers.identity import is_ours
 from containers.outbound.call_limits import seconds_left, time_limit
@@ -67,10 +68,14 @@ class Inspections:
         except TimeoutError as error:
             raise EngineUnavailableError("The engine did not answer in time.") from error
 
-    def complete(self, listed: Sequence[Observation], *, briefly: Keys, doubted: Keys) -> list[Observation]:
-        """Returns the result of `Engine.observe` for the listed containers."""
+    def complete(
+        self, listed: Sequence[Observation], *, briefly: Keys, doubted: Keys, runs: Runs, asked_at: datetime
+    ) -> list[Observation]:
+        """Returns the result of `Engine.observe` for the listed containers, which the engine was asked for then."""
+        within = asked_at, datetime.now(UTC)
         believed = {each.container_id for each in listed if is_plain(each) and not self._is_doubted(each, doubted)}
         believed |= {each.container_id for each in listed if not is_ours(each.labels) or each.key in briefly}
+        believed |= {each.container_id for each in listed if each.key in runs and is_run(each, runs[each.key], within)}
         enough = [each for each in listed if each.container_id in believed]
         return enough + self.inspect_all([each for each in listed if each.container_id not in believed])
 

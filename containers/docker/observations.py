@@ -20,6 +20,11 @@ _HEALTH_WORDS = {
 }
 _ID = re.compile(r"[0-9a-f]{64}")
 _IMAGE_ID = re.compile(r"sha256:[0-9a-f]{64}")
+_YOUNG = re.compile(r"Up (?:Less than a|(\d+)) seconds?")
+_ROUNDED_FROM, _TOLERANCE = 60, 2
+"""The age in seconds from which Docker no longer lists it exactly, and the seconds that it may be wrong: it is rounded
+down, and the engine's clock may be another one."""
+
 _START_DELAY = timedelta(milliseconds=90)
 """How long after the start of the process Docker may record it. Less than its pause between two runs, 100 ms."""
 
@@ -100,7 +105,14 @@ def _read_row(row: Mapping[str, Any]) -> Observation:
         health=next((verdict for word, verdict in _HEALTH_WORDS.items() if summary.endswith(word)), Health.NONE),
         created_at=_from_seconds(row["Created"]),
         has_drifted=has_strayed(row) or has_other_address(row, labels),
+        up_for=_up_for(summary),
     )
+
+
+def _up_for(summary: str) -> int | None:
+    """Returns the age of a run in seconds, or None from a minute on, because Docker then rounds it."""
+    young = _YOUNG.match(summary)
+    return int(young[1] or 0) if young else None
 
 
 def _labels(value: object, answer: Mapping[str, Any]) -> dict[str, str]:
@@ -129,6 +141,19 @@ def _id(value: object) -> str:
 def is_plain(row: Observation) -> bool:
     """Returns whether the container is running and healthy, so that the list call suffices."""
     return row.state is ContainerState.RUNNING and row.health is Health.HEALTHY
+
+
+def is_run(row: Observation, since: datetime, within: tuple[datetime, datetime]) -> bool:
+    """Returns whether a container without a health check, listed at a time `within` these, can be running since then.
+
+    For a minute after it began again, a list shows that it is younger.
+    """
+    if (row.state, row.health) != (ContainerState.RUNNING, Health.NONE):
+        return False
+    least, most = ((at - since).total_seconds() for at in within)
+    if row.up_for is None:
+        return most + _TOLERANCE >= _ROUNDED_FROM
+    return least - _TOLERANCE <= row.up_for <= most + _TOLERANCE
 
 
 def _mounts(mounts: Sequence[Mapping[str, Any]] | None) -> dict[str, str]:

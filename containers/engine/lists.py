@@ -1,12 +1,19 @@
 """How an engine lists containers, and checks a single one: a part of `containers.engine.Engine`."""
 
 from collections.abc import Callable, Collection, Mapping
+from datetime import datetime
+from types import MappingProxyType
 from typing import Protocol
 
 from containers.vocabulary import Observation
 
 Keys = Collection[str]
 """Values of `PROJECT_LABEL`."""
+
+Runs = Mapping[str, datetime]
+"""When the present runs of agents began, by their keys and the engine's clock."""
+
+NO_RUNS: Runs = MappingProxyType({})
 
 
 Prefetch = Callable[[], list[Observation]]
@@ -16,8 +23,9 @@ Prefetch = Callable[[], list[Observation]]
 
 class ListsContainers(Protocol):
     def observe(
-        self, within: Mapping[str, str], *, others: bool = False, briefly: Keys = (), doubted: Keys = ()
-    ) -> list[Observation]:
+        self, within: Mapping[str, str], *, others: bool = False, briefly: Keys = (), doubted: Keys = (),
+        runs: Runs = NO_RUNS,
+    ) -> list[Observation]:  # fmt: skip
         """Returns every container of this installation with these labels, in any state.
 
         It makes one list call, and one more call for each container that is not running and healthy. A container that
@@ -27,7 +35,8 @@ class ListsContainers(Protocol):
         `read_deadline`.
 
         With `others` the result includes containers of other installations of this instance, only as the list describes
-        them, for callers that need to know that they exist. Nor are containers inspected whose key is in `briefly`.
+        them, for callers that need to know that they exist. Nor are containers inspected whose key is in `briefly`, or
+        that run without a health check and, by the list, can have been running since the time in `runs`.
 
         A container with a key in `doubted` is inspected even if the list says that it is well, unless the list was
         found to be right about it in the last seconds. If the list is right, the result is as listed.

@@ -12,7 +12,7 @@ from django.conf import settings
 from containers.docker_api.report_streams import ReportStreams
 from containers.docker_api.usable_images import UsableImages
 from containers.engine.images import HostFacts
-from containers.engine.lists import Keys, Prefetch
+from containers.engine.lists import NO_RUNS, Keys, Prefetch, Runs
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from containers.identity import gateway_network_name, network_name
 from containers.outbound.call_limits import time_limit
@@ -122,8 +122,9 @@ class SwarmEngine(GatewayVerbs, StateVerbs, ImageVerbs):
         return self._looks.look_up(container_id)
 
     def observe(
-        self, within: Mapping[str, str], *, others: bool = False, briefly: Keys = (), doubted: Keys = ()
-    ) -> list[Observation]:
+        self, within: Mapping[str, str], *, others: bool = False, briefly: Keys = (), doubted: Keys = (),
+        runs: Runs = NO_RUNS,
+    ) -> list[Observation]:  # fmt: skip
         return self._looks.observe(self._of_instance(within), others=others, briefly=briefly)
 
     def realign(self, key: str) -> list[str]:

@@ -26,9 +26,7 @@ from projects.services.inventory.decisions import (
     find_owner,
     find_owners,
 )
-
-MOST_SHOWN = 20
-"""The maximum number of refusals that an action names."""
+from projects.services.staff.first_rows import FirstRows
 
 
 class HoldWarningMixin(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
@@ -129,10 +127,11 @@ class QuarantinedAdmin(ReadableByStaff, HoldWarningMixin, OutputNotedMixin):
                 act(entry)
             except (CannotAdoptError, EngineError) as error:
                 refused.append(format_html("{}: {}", entry.key, error))
-        for sentence in refused[:MOST_SHOWN]:
+        shown = FirstRows(refused)
+        for sentence in shown:
             self.message_user(request, sentence, messages.ERROR)
-        if left := len(refused[MOST_SHOWN:]):
-            self.message_user(request, f"{left} more were refused.", messages.ERROR)
+        if shown.more:
+            self.message_user(request, f"{shown.more} more were refused.", messages.ERROR)
         done = len(entries) - len(refused)
         if done:
             self.message_user(request, f"Done: {done} of {len(entries)}.", messages.SUCCESS)

@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.views.decorators.debug import sensitive_variables
 
-from containers.agent_contract import AGENT_USER, SECRETS_PATH, SecretFile, Variable
+from containers.agent_contract import AGENT_USER, SECRETS_PATH, AgentState, SecretFile, Variable
 from containers.gateway.vocabulary import Reach
 from containers.identity import installation_id
 from containers.vocabulary import INSTALLATION_LABEL, INSTANCE_LABEL, PROJECT_LABEL, ContainerSpec
@@ -63,6 +63,7 @@ def build_spec(project: Project, place: Place | None = None) -> ContainerSpec:
         address=project.address if place else None,
         reach=Reach(project.egress) if place else Reach.INTERNET,
         has_state=project.has_state,
+        well_since=project.started_at if project.agent_state in {AgentState.RUNNING, AgentState.STOPPED} else None,
     )
 
 

@@ -31,6 +31,8 @@ class MemoryUnderTest:
             self.engine.crash(name, exit_code=3, restarting=True)
         elif mode == "oom":
             self.engine.crash(name, exit_code=137, oom=True, restarting=True)
+        elif mode == "unchecked":
+            self.engine.containers[name].health = Health.NONE
         elif mode == "chatty":
             for number in range(1, 101):
                 self.engine.log(name, f"line {number}")

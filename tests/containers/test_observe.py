@@ -2,8 +2,10 @@
 
 from contextlib import suppress
 from dataclasses import replace
+from datetime import timedelta
 from itertools import count
 
+import pytest
 from django.conf import settings
 
 from containers.vocabulary import ContainerState, Health, Observation
@@ -40,6 +42,30 @@ def test_a_brief_observation_has_few_fields(under_test: EngineUnderTest) -> None
     [whole] = under_test.engine.observe({"berth.project": under_test.key}, briefly={"another"})
     assert whole == inspect(under_test)
     assert whole.is_complete
+
+
+def test_a_known_run_without_a_health_check_is_only_listed(under_test: EngineUnderTest) -> None:
+    deploy(under_test)
+    under_test.play(under_test.name, "unchecked")
+    within, since = {"berth.project": under_test.key}, inspect(under_test).started_at
+    assert since
+    [known] = under_test.engine.observe(within, runs={under_test.key: since})
+    assert (known.state, known.health, known.is_brief) == (ContainerState.RUNNING, Health.NONE, True)
+    for runs in ({under_test.key: since - timedelta(minutes=5)}, {"another": since}):
+        assert under_test.engine.observe(within, runs=runs) == [inspect(under_test)]
+
+
+@pytest.mark.parametrize("change", ["stop", "pause"])
+def test_a_known_run_that_does_not_go_on_is_inspected(under_test: EngineUnderTest, change: str) -> None:
+    deploy(under_test)
+    since = inspect(under_test).started_at
+    assert since
+    if change == "pause":
+        under_test.pause(under_test.name)
+    else:
+        under_test.engine.stop(under_test.key, timeout=1)
+    found = under_test.engine.observe({"berth.project": under_test.key}, runs={under_test.key: since})
+    assert found == [inspect(under_test)]
 
 
 def test_an_observation_of_a_healthy_container_has_only_its_health(under_test: EngineUnderTest) -> None:

@@ -11,7 +11,7 @@ from datetime import datetime
 from django.conf import settings
 
 from containers.engine.images import HostFacts
-from containers.engine.lists import Keys, Prefetch
+from containers.engine.lists import NO_RUNS, Keys, Prefetch, Runs
 from containers.errors import ContainerSilentError, EngineError, StillStoppingError, SupersededError
 from containers.identity import find_spare, is_labelled, is_ours
 from containers.outbound.call_limits import seconds_left, time_limit
@@ -145,13 +145,16 @@ class MemoryEngine(RunsMemoryGateway):
         self._answer("quarantine")
 
     def observe(
-        self, within: Mapping[str, str], *, others: bool = False, briefly: Keys = (), doubted: Keys = ()
-    ) -> list[Observation]:
+        self, within: Mapping[str, str], *, others: bool = False, briefly: Keys = (), doubted: Keys = (),
+        runs: Runs = NO_RUNS,
+    ) -> list[Observation]:  # fmt: skip
         self._enter("observe")
         with self._changed:
             wanted = {**within, INSTANCE_LABEL: settings.BERTH_INSTANCE}
             return [
-                container.briefly if container.key in briefly else container.tell(believed=container.key not in doubted)
+                container.briefly
+                if container.key in briefly or container.is_run(since=runs.get(container.key))
+                else container.tell(believed=container.key not in doubted)
                 for container in self._listed(doubted)
                 if (others or container.is_ours) and wanted.items() <= container.labels.items()
             ]

@@ -101,6 +101,12 @@ class MemoryContainer:
             has_drifted=self.has_drifted,
         )
 
+    def is_run(self, *, since: datetime | None) -> bool:
+        """Whether it runs without a health check, as far as a list says, and this run can have begun then."""
+        listed = self.briefly
+        is_unchecked = (listed.state, listed.health) == (ContainerState.RUNNING, Health.NONE)
+        return is_unchecked and not self.is_silent and since is not None and since == self.started_at
+
     def tell(self, *, believed: bool) -> Observation:
         """The same for one that is plainly up and healthy; of any other also what an inspection says. Unless the list
         is `believed`, it has to be up and healthy in truth.

@@ -11,6 +11,7 @@ from typing import Any
 
 from django.conf import settings
 
+from containers.credential_digest import digest_credentials
 from containers.docker.drift import wanted_policy
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import MissingError, understand_answer
@@ -45,6 +46,7 @@ class HardQuota:
             restart_policy=wanted_policy(),
             name_servers=settings.BERTH_DNS,
             places=places,
+            digest=digest_credentials(spec),
         )
         if not is_new:
             return _create(connection, make_payload(quota=None), spec.name)

@@ -6,12 +6,13 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import Case, QuerySet, Value, When
+from django.db.models import Case, Q, QuerySet, Value, When
 
 from accounts import moments
 from containers.vocabulary import ContainerState, Health, Observation
 from projects.models.columns.at_rest import AT_REST
 from projects.models.project import Project
+from projects.rules.status.derivation import AWAITING_POLL
 from projects.rules.status.lifecycle import CRASH_LIMIT, Desired, Operation
 
 KEYS_AT_ONCE = 1000
@@ -41,16 +42,17 @@ class WatchedRow(NamedTuple):
     agent_code: str
     update_step: str
 
-    def is_well(self, seen: Observation, *, now: datetime, without_check: bool = False) -> bool:
+    def is_well(self, seen: Observation, *, now: datetime, is_known_run: bool = False) -> bool:
         """Returns whether nothing is to be written or done if a list calls this container running and healthy.
 
-        `without_check`: “running” is enough for a container without a health check.
+        `is_known_run`: “running” is enough for a container without a health check (`find_unchecked_runs`).
         """
         is_same = seen.container_id == self.container_id and seen.generation == self.generation
-        is_enough = seen.is_complete or (without_check and _runs_unchecked(seen))
+        is_enough = seen.is_complete or (is_known_run and _runs_unchecked(seen))
         is_plain = seen.is_brief and is_enough and not (seen.is_silent or seen.has_drifted)
         is_sound = self.is_owner_active and self.crash_count < CRASH_LIMIT and not self.has_future_moments(now)
-        return is_same and is_plain and is_sound and self[_FIRST:] == (_WELL if seen.is_complete else _WELL_UNCHECKED)
+        well = (_WELL,) if seen.is_complete else _WELL_UNCHECKED
+        return is_same and is_plain and is_sound and self[_FIRST:] in well
 
     def has_future_moments(self, now: datetime) -> bool:
         latest = now + moments.CLOCKS_DIFFER
@@ -68,7 +70,8 @@ class RecordedRun(NamedTuple):
 
 _FIRST = WatchedRow._fields.index("desired")
 _WELL = (Desired.RUNNING, None, None, "", "", 0, None, ContainerState.RUNNING, Health.HEALTHY, None, "running", "", "")
-_WELL_UNCHECKED = tuple(Health.NONE if value is Health.HEALTHY else value for value in _WELL)
+_UNCHECKED = dict(zip(WatchedRow._fields[_FIRST:], _WELL, strict=True)) | {"health": Health.NONE}
+_WELL_UNCHECKED = tuple(tuple((_UNCHECKED | {"agent_state": state}).values()) for state in ("running", ""))
 _COLUMNS = [{"is_owner_active": "owner__is_active"}.get(name, name) for name in WatchedRow._fields]
 
 
@@ -81,14 +84,21 @@ def _runs_unchecked(seen: Observation) -> bool:
     return seen.state is ContainerState.RUNNING and seen.health is Health.NONE
 
 
-def find_well_unchecked() -> set[str]:
-    """Returns the keys of agents that run and report so, but whose containers have no health check.
+def find_unchecked_runs(*, now: datetime) -> dict[str, datetime]:
+    """Returns the runs of agents that are well but whose containers have no health check: their starts, by key.
 
+    A new run is among them as soon as it has reported that it runs, or when it no longer has to report anything.
     Returns none on a Swarm, which knows no health checks: there, inspecting a container reveals no more than the list.
     """
     if settings.BERTH_ENGINE == "swarm":
-        return set()
-    return {str(pk) for pk, row in _read([_rows().filter(~AT_REST)]).items() if row[_FIRST:] == _WELL_UNCHECKED}
+        return {}
+    reported = Q(agent_state="running") | Q(agent_state="", started_at__lt=now - AWAITING_POLL)
+    others = {name: value for name, value in _UNCHECKED.items() if name != "agent_state"}
+    well = {
+        f"{name}__isnull" if value is None else name: True if value is None else value for name, value in others.items()
+    }
+    runs = _rows().filter(~AT_REST, reported, **well).values_list("pk", "started_at")
+    return {str(pk): since for pk, since in runs if since}
 
 
 def find_watched(keys: Collection[UUID], *, now: datetime) -> dict[UUID, WatchedRow]:

@@ -14,6 +14,7 @@ from django.conf import settings
 from django.db import transaction
 
 from accounts import clock
+from containers.engine.lists import NO_RUNS, Runs
 from containers.get_engine import get_engine
 from containers.identity import forget_installation_id, is_labelled, is_ours
 from containers.vocabulary import INSTALLATION_LABEL, INSTANCE_LABEL, QUARANTINE_LABEL, Observation
@@ -59,16 +60,19 @@ class Conflicts:
         )
 
 
-def observe_instance(*, unless_busy: bool = False, briefly: Collection[str] = ()) -> list[Observation]:
+def observe_instance(
+    *, unless_busy: bool = False, briefly: Collection[str] = (), runs: Runs = NO_RUNS
+) -> list[Observation]:
     """Returns all containers of this BERTH_INSTANCE, including those of other installations.
 
     With `unless_busy`, containers of projects with an operation in flight are only listed and not inspected: the engine
     would not answer about a container that it is just starting, and the answer would not count. The same goes for the
-    keys in `briefly`.
+    keys in `briefly` and for containers of these `runs`: see `Engine.observe`.
     """
     busy = Project.objects.filter(instance=settings.BERTH_INSTANCE, operation_deadline__gt=clock.now())
     keys = {str(pk) for pk in busy.values_list("pk", flat=True)} if unless_busy else set()
-    return get_engine().observe({INSTANCE_LABEL: settings.BERTH_INSTANCE}, others=True, briefly=keys.union(briefly))
+    ours = {INSTANCE_LABEL: settings.BERTH_INSTANCE}
+    return get_engine().observe(ours, others=True, briefly=keys.union(briefly), runs=runs)
 
 
 def find_conflicts(observed: Iterable[Observation], generations: Mapping[str, int]) -> Conflicts:

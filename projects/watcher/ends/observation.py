@@ -81,10 +81,12 @@ def _new_generation(project: Project, seen: Observation | None) -> dict[str, Any
 
     The container is then outdated, and the watcher replaces it. A running agent is left alone until such a start.
     """
-    if seen is None or seen.container_id != project.container_id or project.egress != Egress.GATEWAY:
+    if seen is None or seen.container_id != project.container_id:
         return {}
     began = {seen.started_at, project.started_at} - {None}
-    return {"generation": project.generation + 1} if len(began) > 1 and not is_confined(project) else {}
+    if len(began) < 2 or project.egress != Egress.GATEWAY:
+        return {}
+    return {"generation": project.generation + 1} if not is_confined(project) else {}
 
 
 def _count_crashes_between(project: Project, seen: Observation | None) -> int:

@@ -12,9 +12,10 @@ from datetime import datetime
 from uuid import UUID
 
 from accounts import clock
+from containers.engine.lists import NO_RUNS, Runs
 from containers.identity import forget_installation_id, group_by_key, is_ours
 from containers.vocabulary import ContainerState, Observation
-from projects.models.rows.watched import WatchedRow, compare_all, find_watched, find_well_unchecked
+from projects.models.rows.watched import WatchedRow, compare_all, find_unchecked_runs, find_watched
 from projects.services.agent_users import learn_users
 from projects.services.inventory.installation import Conflicts, find_conflicts, hold, observe_instance
 from projects.watcher.ends.run_ends import FindEnd
@@ -22,7 +23,6 @@ from projects.watcher.failures import Confinement, concerns_all, locked_rows
 from projects.watcher.notifications.crash_mail import open_cursor, queue_crash_mails
 from projects.watcher.reconcile.batch import HandOver, Options, reconcile_some
 from projects.watcher.reconcile.changed import ids_of
-from projects.watcher.reconcile.inspection import AT_ONCE
 from projects.watcher.reconcile.orphans import find_orphans, put_away
 from projects.watcher.reconcile.round import Round
 from projects.watcher.reconcile.spot_checks import Correct
@@ -61,11 +61,11 @@ def reconcile(  # noqa: PLR0913 - optional keywords
       The effect is the same, without any cost for projects that are down as they should be.
     - `correct`: corrects the engine's list.
     - `waiting`: projects whose repair was handed over and waits for a place. A narrow round inspects none of these that
-      have no container. While they are many, the list is enough for agents without a health check.
+      have no container.
     """
     result = Round(at=clock.now())
     cursor = open_cursor()  # first, because a new cursor skips everything that is in the table
-    listed = _list_containers(changed_keys, result, correct, narrow=narrow, is_wave=len(waiting) > AT_ONCE)
+    listed = _list_containers(changed_keys, result, correct, narrow=narrow)
     hold(listed.conflicts)
     may_repair = repair and not listed.conflicts
     options = Options(repair=may_repair, barred=barred, find_end=find_end, hand_over=hand_over, before_each=before_each)
@@ -86,23 +86,21 @@ def reconcile(  # noqa: PLR0913 - optional keywords
 class _Listed:
     """The containers that the engine lists, and their rows. `groups` has an entry for each row.
 
-    For the `known` keys it is enough if the list says that they run.
+    Of these `runs` it is enough if the list says that they go on.
     """
 
     rows: dict[UUID, WatchedRow]
     groups: dict[UUID, list[Observation]]
     without_row: dict[str, list[Observation]]
     conflicts: Conflicts
-    known: Collection[str]
+    runs: Runs
 
 
-def _list_containers(
-    changed_keys: Collection[str], result: Round, correct: Correct, *, narrow: bool, is_wave: bool
-) -> _Listed:
+def _list_containers(changed_keys: Collection[str], result: Round, correct: Correct, *, narrow: bool) -> _Listed:
     """Asks the engine for its list, then reads the rows, and records in the round what was seen."""
-    known = find_well_unchecked() if narrow and is_wave else set[str]()
+    runs = find_unchecked_runs(now=clock.now()) if narrow else NO_RUNS
     forget_installation_id()  # an operator may have adopted another one
-    observed = correct(observe_instance(unless_busy=True, briefly=known.union(changed_keys)))
+    observed = correct(observe_instance(unless_busy=True, briefly=changed_keys, runs=runs))
     keys = ids_of(each.key for each in observed) | ids_of(changed_keys) | locked_rows.ids()
     rows = find_watched(keys, now=clock.now()) if narrow else compare_all(keys, now=clock.now())
     conflicts = find_conflicts(observed, {str(pk): row.generation for pk, row in rows.items()})
@@ -111,7 +109,7 @@ def _list_containers(
     result.seen = sum(map(len, found.values()))
     result.running = {each.container_id: key for key, group in found.items() for each in group if _runs(each)}
     groups = {pk: found.pop(str(pk), []) for pk in rows}
-    return _Listed(rows=rows, groups=groups, without_row=found, conflicts=conflicts, known=known)
+    return _Listed(rows=rows, groups=groups, without_row=found, conflicts=conflicts, runs=runs)
 
 
 def _find_rows_with_work(
@@ -127,7 +125,7 @@ def _find_rows_with_work(
         group = listed.groups[pk]
         if not group:
             return _is_missing(row, now) and pk in waiting
-        return len(group) == 1 and row.is_well(group[0], now=now, without_check=str(pk) in listed.known)
+        return len(group) == 1 and row.is_well(group[0], now=now, is_known_run=str(pk) in listed.runs)
 
     return {pk: row for pk, row in listed.rows.items() if pk in inspected or not is_left_alone(pk, row)}
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 
+from containers.credential_digest import DIGEST_LABEL
 from containers.docker.engine import DockerEngine
 from containers.docker.gateway.containers import GatewayContainers
 from containers.docker.gateway.payload import LABEL as GATEWAY
@@ -41,6 +42,7 @@ NOT_OF_CONTAINERS = {
     *("berth.image", "berth.home", "berth.kept-on", "berth.copied-on", "berth.crashes"),  # of services
     *("berth.copied", "berth.awaited", "berth.ran-as"),  # of configs
     *("berth.plan", "berth.no-new-privileges"),  # of nodes and their engines
+    DIGEST_LABEL,  # of volumes
     QUARANTINE_LABEL,  # told by the network
 }
 KNOWN = sorted({*NO_LABELS, *NOT_OF_CONTAINERS})

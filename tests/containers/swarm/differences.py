@@ -14,6 +14,8 @@ DIFFERENCES = {
     "test_a_container_from_before_ids_is_adopted_with_its_state": "there was none before there were ids",
     "test_a_container_that_ran_out_of_memory_shows_it": "its manager is told the exit code, and not why",
     "test_a_former_container_of_the_same_deploy_is_adopted_as_it_is": "there was none before there were ids",
+    "test_a_known_run_without_a_health_check_is_only_listed": _HEALTH,
+    "test_a_known_run_that_does_not_go_on_is_inspected": _PAUSE,
     "test_a_paused_container_is_stopped": _PAUSE,
     "test_a_reader_that_leaves_early_leaves_nothing_behind": _STATE,
     "test_a_renamed_container_is_found_by_its_labels": _NAMES,

@@ -1,6 +1,7 @@
 """What an agent may reach: the strictest of the choices of installation, type, staff and owner."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from itertools import product
 from typing import Any
@@ -8,11 +9,14 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
+from accounts import clock
 from containers.gateway.vocabulary import Reach
+from containers.vocabulary import Health
 from projects.models import AgentType, Event, Project
 from projects.rules.permissions import Egress, egress_in_force
 from projects.services.limits.permissions import impose_egress
 from projects.watcher.ends import crashes
+from projects.watcher.ends.observation import record_observation
 from projects.watcher.gateway.upkeep import look_after_gateway
 from projects.watcher.reconcile.full import reconcile
 from tests.fakes.engine import MemoryEngine
@@ -93,6 +97,17 @@ def test_an_agent_that_the_engine_starts_again_gets_the_new_egress_too(
         reconcile()
     assert reach_of(engine, project) is Reach.GATEWAY
     assert engine.containers[project.container_name].is_up
+
+
+def test_a_report_of_a_run_that_goes_on_asks_the_database_for_no_egress(
+    engine: MemoryEngine, project: Project, django_assert_num_queries: Any
+) -> None:
+    """It depends on the plan and the type, which would be two more queries for each report."""
+    seen = replace(engine.containers[project.container_name].observation, health=Health.UNHEALTHY)
+    row = Project.objects.select_related("owner").get(pk=project.pk)
+    with django_assert_num_queries(3):  # the update, in a transaction
+        assert record_observation(row, seen, at=clock.now())
+    assert Project.objects.get(pk=project.pk).health == Health.UNHEALTHY
 
 
 @pytest.mark.parametrize("verb", ["create", "validate", "change"])

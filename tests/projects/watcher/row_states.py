@@ -41,6 +41,8 @@ def row_states(now: datetime) -> Iterator[dict[str, Any]]:
         {"container_state": "", "health": Health.NONE},
         {"container_state": ContainerState.RUNNING, "health": Health.HEALTHY, "agent_state": "running"},
         {"container_state": ContainerState.RUNNING, "health": Health.UNHEALTHY, "agent_state": "degraded"},
+        {"container_state": ContainerState.RUNNING, "health": Health.NONE, "agent_state": "running"},
+        {"container_state": ContainerState.RUNNING, "health": Health.NONE, "agent_state": "", "started_at": now - LONG},
         {"container_state": ContainerState.EXITED, "health": Health.UNHEALTHY, "exit_code": 1},
     ]
     odd: list[dict[str, Any]] = [

@@ -14,10 +14,10 @@ from django.utils import timezone
 
 from accounts import clock
 from accounts.models import User
-from containers.vocabulary import GENERATION_LABEL, PROJECT_LABEL, ContainerSpec
+from containers.vocabulary import GENERATION_LABEL, PROJECT_LABEL, AgentReport, ContainerSpec, Health
 from projects.models import Event, Project
 from projects.models.rows import watched as watched_row
-from projects.models.rows.watched import find_watched
+from projects.models.rows.watched import find_unchecked_runs, find_watched
 from projects.services.commands import start_and_stop
 from projects.services.container_spec import build_spec
 from projects.watcher.reconcile import full as rounds
@@ -64,6 +64,28 @@ def test_rows_skipped_by_a_narrow_round_need_nothing(template: Project, engine: 
             )
             assert (decision, result.changed) == (None, 0), (kind, project.__dict__)
     assert (len(queries), engine.calls) == (0, [])
+
+
+def test_runs_without_a_health_check_that_a_narrow_round_believes_need_nothing(
+    template: Project, engine: MemoryEngine
+) -> None:
+    """Every state of a row with a container that has no health check, in which nothing has happened."""
+    now = clock.now()
+    projects = {project.container_key: project for project in add_rows(template, list(row_states(now)))}
+    rows = find_watched([project.pk for project in projects.values()], now=now)
+    container = make_container(engine, template, template, "no health check")
+    believed = [
+        projects[key]
+        for key in find_unchecked_runs(now=now)
+        if rows[projects[key].pk].is_well(container.briefly, now=now, is_known_run=True)
+    ]
+    assert [(each.agent_state, each.health) for each in believed] == [("running", Health.NONE), ("", Health.NONE)]
+    for project in believed:
+        container.report = AgentReport(state="running") if project.agent_state else None
+        container.started_at = project.started_at
+        result, group = Round(at=now), [container.observation]
+        decision = reconcile_project(project, group, None, result, repair=True, barred=False, find_end=lambda _: None)
+        assert (decision, result.changed) == (None, 0), project.__dict__
 
 
 FLEET = 24

@@ -2,18 +2,14 @@
 
 import threading
 from collections.abc import Callable
-from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import pytest
 
-from containers.vocabulary import ContainerState, Health, Observation
 from projects.models import Project
 from projects.rules.status.remedies import Remedy
-from projects.watcher.ends.run_ends import RunEnds
 from projects.watcher.reconcile.background import Background
 from projects.watcher.reconcile.full import reconcile
-from projects.watcher.reconcile.inspection import AT_ONCE
 from projects.watcher.reconcile.project import Repair
 from projects.watcher.reconcile.round import Round
 from tests.fakes.engine import MemoryEngine
@@ -104,74 +100,3 @@ def test_a_repair_waits_until_a_slot_is_free(
     may_end.set()
     background.stop()
     assert not background.waiting()
-
-
-@pytest.fixture
-def unchecked(victim: Project, others: list[Project], engine: MemoryEngine) -> list[Project]:
-    """Running agents whose images have no health check."""
-    for each in (victim, *others):
-        engine.containers[each.container_name].health = Health.NONE
-        later(each, health=Health.NONE)
-    engine.calls.clear()
-    return [victim, *others]
-
-
-WAVE = {uuid4() for _ in range(AT_ONCE + 1)}
-"""The number of others that wait for their repair."""
-
-
-@pytest.mark.parametrize(("waiting", "kind"), [(WAVE, "docker"), (WAVE, "swarm"), (set[UUID](), "docker")])
-def test_while_many_wait_a_list_is_enough_of_agents_without_a_health_check(
-    waiting: set[UUID], kind: str, unchecked: list[Project], engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch,
-    settings: Any
-) -> None:  # fmt: skip
-    settings.BERTH_ENGINE = kind
-    briefly: list[set[str]] = []
-    observe = engine.observe
-
-    def noted(*given: Any, **options: Any) -> list[Observation]:
-        briefly.append(set(options["briefly"]))
-        return observe(*given, **options)
-
-    monkeypatch.setattr(engine, "observe", noted)
-    before = list(Project.objects.values())
-    reconcile(narrow=True, waiting=waiting)
-    assert briefly == [{each.container_key for each in unchecked} if waiting and kind == "docker" else set()]
-    assert (asked(engine), list(Project.objects.values())) == ([], before)
-
-
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        ({"state": ContainerState.EXITED, "exit_code": 3}, {"container_state": "exited", "exit_code": 3}),
-        ({"state": ContainerState.PAUSED}, {"container_state": "paused"}),
-        ({"container_id": "f" * 64}, {"container_id": "f" * 64}),
-    ],
-)
-def test_a_change_in_the_list_is_recorded_in_a_wave_too(
-    change: dict[str, Any], told: dict[str, Any], unchecked: list[Project], engine: MemoryEngine
-) -> None:
-    vars(engine.containers[unchecked[0].container_name]).update(change)
-    reconcile(narrow=True, waiting=WAVE, repair=False)
-    assert asked(engine) == [unchecked[0].container_key]
-    assert Project.objects.filter(pk=unchecked[0].pk, **told).exists()
-
-
-@pytest.mark.parametrize("row", [{"agent_state": "degraded"}, {"agent_state": ""}, {"health": Health.STARTING}])
-def test_an_agent_without_a_report_is_inspected_in_a_wave_too(
-    row: dict[str, Any], unchecked: list[Project], engine: MemoryEngine
-) -> None:
-    later(unchecked[0], **row)
-    reconcile(narrow=True, waiting=WAVE)
-    assert Project.objects.filter(agent_state="running", health=Health.NONE).count() == len(unchecked)
-
-
-def test_an_event_causes_an_inspection_in_a_wave_too(
-    unchecked: list[Project], engine: MemoryEngine, ends: RunEnds, listen: Callable[[], None]
-) -> None:
-    engine.crash(unchecked[0].container_name, restarting=True)
-    engine.restart_once_more(unchecked[0].container_name)
-    engine.containers[unchecked[0].container_name].health = Health.NONE
-    listen()
-    reconcile(narrow=True, waiting=WAVE, changed_keys=ends.keys_of_ended(), find_end=ends.find)
-    assert Project.objects.get(pk=unchecked[0].pk).crash_count == 1
