@@ -11,6 +11,7 @@ from typing import Any
 
 import docker
 
+from containers.agent_contract import SECRETS_PATH, SecretFile
 from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL
 from tests.chaos.stub import make_image
 from tests.containers.inside import run_inside
@@ -77,6 +78,12 @@ class DockerInstance:
     def projects(self) -> list[str]:
         """Returns the project of each container. A project that appears twice has two containers."""
         return [each["Labels"][PROJECT_LABEL] for each in self.client.containers(all=True, filters=self._ours)]
+
+    def api_keys(self) -> dict[str, str]:
+        """Returns the provider's key in the container of each project whose agent runs."""
+        running = [each for each in self.client.containers(filters=self._ours) if each["State"] == "running"]
+        read = "cat", f"{SECRETS_PATH}/{SecretFile.AGENT_API_KEY}"
+        return {each["Labels"][PROJECT_LABEL]: run_inside(self.client, each["Id"], *read)[1] for each in running}
 
     def ends(self) -> Iterator[str]:
         """Yields the project of each container that ends from now on."""

@@ -12,42 +12,46 @@ import pytest
 from tests.chaos.consistency import await_consistency
 from tests.chaos.docker_instance import DockerInstance
 from tests.chaos.server import Server, Site
+from tests.chaos.stub import STUB_PROJECT
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(7200)]
 
-_MAKE = [
-    *("before create_container_from_config", "after create_container_from_config"),
-    *("before put_archive", "after put_archive", "before start", "after start"),
-]
-_REPLACE = [
-    *("before stop", "after stop", "before remove_container", "after remove_container"),
-    *("before remove_volume secrets", "after remove_volume secrets"),
-]
+_CREATE = ["before create_container_from_config", "after create_container_from_config"]
+_FILL, _START = ["before put_archive", "after put_archive"], ["before start", "after start"]
+_STOP, _REMOVE = ["before stop", "after stop"], ["before remove_container", "after remove_container"]
+_EMPTY = ["before remove_volume secrets", "after remove_volume secrets"]
 _CLAIM, _RECORD = ["before claim", "after claim"], ["before record", "after record"]
 POINTS = {
-    "deploy": ["before insert row", "after insert row", *_MAKE, *_RECORD],
-    "start": [*_CLAIM, *_REPLACE[2:], *_MAKE, *_RECORD],
-    "restart": [*_CLAIM, *_REPLACE, *_MAKE, *_RECORD],
+    "deploy": ["before insert row", "after insert row", *_CREATE, *_FILL, *_START, *_RECORD],
+    "start": [*_CLAIM, *_REMOVE, *_CREATE, *_START, *_RECORD],
+    "start with another key": [*_CLAIM, *_REMOVE, *_EMPTY, *_CREATE, *_FILL, *_START, *_RECORD],
+    "restart": [*_CLAIM, *_STOP, *_REMOVE, *_CREATE, *_START, *_RECORD],
     "stop": [*_CLAIM, "before stop", "after stop", *_RECORD],
     "delete": [
-        *_CLAIM,
-        *_REPLACE,
-        *("before remove_volume data", "after remove_volume data", "before delete row", "after delete row"),
+        *_CLAIM, *_STOP, *_REMOVE, *_EMPTY, "before remove_volume data", "after remove_volume data",
+        "before delete row", "after delete row",
     ],
-}
+}  # fmt: skip
 EVERY_POINT = [(verb, point) for verb, points in POINTS.items() for point in points]
 
 SHORT = {
     ("deploy", "after insert row"), ("deploy", "after create_container_from_config"), ("deploy", "after start"),
-    ("start", "after put_archive"), ("restart", "after claim"), ("restart", "after stop"),
-    ("restart", "after remove_container"), ("restart", "before record"), ("stop", "after claim"),
+    ("start", "after create_container_from_config"), ("start with another key", "before put_archive"),
+    ("restart", "after claim"), ("restart", "after stop"), ("restart", "after remove_container"),
+    ("restart", "before record"), ("stop", "after claim"),
     ("stop", "after stop"), ("delete", "after remove_container"), ("delete", "after remove_volume secrets"),
     ("delete", "after delete row"),
 }  # fmt: skip
 
 
-def command(server: Server, verb: str) -> Callable[[], object]:
-    """Returns the command, after preparing what it needs."""
+@pytest.fixture(scope="module")
+def keys() -> dict[str, str]:
+    """The provider's keys of projects that have got another one, in the site that the tests share."""
+    return {}
+
+
+def command(server: Server, verb: str, keys: dict[str, str]) -> Callable[[], object]:
+    """Returns the command, after preparing what it needs. Notes the provider's key of a project that gets another."""
     if verb == "deploy":
         key = secrets.token_hex(8)
         return lambda: server.create(Idempotency_Key=key)
@@ -55,9 +59,12 @@ def command(server: Server, verb: str) -> Callable[[], object]:
     project = running[0] if running else server.create().json["id"]
     if verb == "delete":
         return lambda: server.delete(project)
-    if verb == "start":
+    if verb.startswith("start"):
         assert server.control(project, "stop").status == 200
-    return lambda: server.control(project, verb)
+    if verb == "start with another key":
+        keys[project] = f"sk-{secrets.token_hex(8)}"
+        assert server.call("PATCH", f"/api/projects/{project}", {"apiKey": keys[project]}).status == 200
+    return lambda: server.control(project, verb.partition(" ")[0])
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -71,16 +78,24 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def test_a_round_repairs_everything_after_a_kill_at_any_point(
-    verb: str, point: str, repeats: int, site: Site, server: Server, docker_instance: DockerInstance
+    verb: str,
+    point: str,
+    repeats: int,
+    site: Site,
+    server: Server,
+    docker_instance: DockerInstance,
+    keys: dict[str, str],
 ) -> None:
     for _ in range(repeats):
-        send = command(server, verb)
+        send = command(server, verb, keys)
         site.trigger(point)
         send()
         assert site.is_triggered, f"{verb} did not come by {point}"
         server.wait_until_ready()
         server.reconcile(later=True)
         await_consistency(server, docker_instance)
+        found = docker_instance.api_keys()
+        assert found == {project: keys.get(project, STUB_PROJECT["apiKey"]) for project in found}
 
 
 @pytest.mark.parametrize(("point", "meanwhile"), [("after create_container_from_config", 409), ("after record", 201)])
