@@ -7,6 +7,7 @@ import pytest
 from django.conf import settings
 from django.test import override_settings
 
+from containers.credential_digest import digest_credentials
 from containers.docker.drift import wanted_policy
 from containers.docker.engine import DockerEngine
 from containers.docker.gateway.egress import Egress
@@ -26,7 +27,8 @@ pytestmark = pytest.mark.docker
 def test_the_engine_applied_the_host_config_unchanged(docker_under_test: DockerUnderTest) -> None:
     spec = make_spec(docker_under_test)
     docker_under_test.engine.deploy(spec, confirm=lambda: True)
-    given = container_payload(spec, network=settings.BERTH_CONTAINER_NETWORK, restart_policy=wanted_policy())
+    own, digest = settings.BERTH_CONTAINER_NETWORK, digest_credentials(spec)
+    given = container_payload(spec, network=own, restart_policy=wanted_policy(), digest=digest)
     taken: dict[str, Any] = docker_under_test.client.inspect_container(docker_under_test.name)
     for field, value in given["HostConfig"].items():
         assert (taken["HostConfig"][field] or None) == (value or None), field

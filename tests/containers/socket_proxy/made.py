@@ -43,6 +43,7 @@ def make_bodies() -> dict[str, dict[str, Any]]:
     }
     made = {
         "agent": container_payload(spec, network=network_name()),
+        "agent whose credentials are known": container_payload(spec, network=network_name(), digest="d" * 64),
         "agent with a quota": container_payload(spec, network=network_name(), quota=1 << 30, name_servers=["9.9.9.9"]),
         "agent of the gateway alone": container_payload(alone, network=network_name(), restart_policy="no", quota=None),
         "handover": handover_payload(spec, 10_002, volume=volume),

@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from accounts import clock
 from containers.vocabulary import ContainerState, Health, Observation
@@ -66,7 +67,7 @@ def test_only_narrow_rounds_on_one_host_believe_the_list(
         ({"state": ContainerState.PAUSED}, {"container_state": "paused"}),
         ({"container_id": "f" * 64}, {"container_id": "f" * 64}),
         ({"health": Health.STARTING}, {"health": "starting"}),
-        ({"started_at": clock.now(), "restart_count": 1, "exit_code": 3}, {"restarts": 1, "crash_count": 1}),
+        ({"started_at": timezone.now(), "restart_count": 1, "exit_code": 3}, {"restarts": 1, "crash_count": 1}),
     ],
 )
 def test_a_change_in_the_list_is_recorded(change: dict[str, Any], shown: dict[str, Any], unchecked: list[Project],
