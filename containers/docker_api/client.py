@@ -13,6 +13,7 @@ import docker.utils
 import requests
 from django.conf import settings
 
+from containers.docker_api.api_version import OLDEST_API
 from containers.docker_api.certificates import read_environment
 from containers.docker_api.circuit_breaker import CircuitBreaker
 from containers.docker_api.errors import GARBLED, SLOW, EmptyAnswerError, raise_for_status, translate_errors
@@ -36,8 +37,6 @@ FAIR_TIME = 2.0
 
 ANSWER_SIZE = 8 * 1024 * 1024
 """Bytes that one call may receive, enough for a list of several thousand containers."""
-
-OLDEST_API = "1.41"
 
 
 class DockerClient(SwarmCalls):

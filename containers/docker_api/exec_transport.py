@@ -9,7 +9,8 @@ import socket
 import struct
 import time
 
-from containers.docker_api.client import OLDEST_API, Connection
+from containers.docker_api.api_version import OLDEST_API
+from containers.docker_api.client import Connection
 from containers.docker_api.errors import GARBLED, understand_answer
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from containers.gateway.transport import LARGEST_ANSWER, NOT_THERE, read_line

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 import docker
 import requests
 
+from containers.docker_api.api_version import choose_version
 from containers.docker_api.counted_requests import send_counted
 from containers.docker_api.transport import BoundedAdapter
 
@@ -57,6 +58,9 @@ class ShortRequests(_APIClient):  # type: ignore[misc]  # Any, by the line above
             return ""
         self._version = self._retrieve_server_version()
         return "" if url.split("/")[3] == f"v{self._version}" else str(self._version)
+
+    def _retrieve_server_version(self) -> str:
+        return choose_version(self.version(api_version=False))
 
     def _send(self, method: str, url: str, *args: Any, **options: Any) -> requests.Response:
         short = _read(options) if self._asks_shortly and not args else None

@@ -57,6 +57,6 @@ class SwarmCalls(ShortRequests):
         self._result(self._post_json(self._url("/containers/{0}/update", container), data=limits))
 
     def read_api(self) -> tuple[int, int]:
-        """Returns the engine's API version, such as (1, 41). Raises `ValueError` if the engine does not say."""
+        """Returns the version of the API that the engine is spoken to in, such as (1, 41)."""
         major, minor = str(self._version).split(".")[:2]
         return int(major), int(minor)

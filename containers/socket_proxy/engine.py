@@ -6,6 +6,7 @@ from asyncio import IncompleteReadError, LimitOverrunError, StreamReader, Stream
 from collections import OrderedDict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +17,10 @@ CONNECT_WITHIN = 5.0
 ASK_WITHIN = 15.0
 """Seconds for the proxy's own calls, and for reading an answer that it must check before it passes it on."""
 
-_API = "/v1.41"
+SPOKEN: ContextVar[str] = ContextVar("SPOKEN")
+"""The version at the head of the present request's path, such as `/v1.41`. The proxy asks with it too, because an
+engine refuses versions that are too old for it: Docker 29 those before 1.44."""
+
 _ANSWER_SIZE = 8 * 1024 * 1024
 _REMEMBERED = 20_000
 
@@ -102,7 +106,7 @@ class Engine:
             reader, writer = await self.connect()
             try:
                 # HTTP/1.0: the answer is not chunked, and ends with the connection.
-                writer.write(f"GET {_API}{path} HTTP/1.0\r\nHost: docker\r\n\r\n".encode())
+                writer.write(f"GET {SPOKEN.get()}{path} HTTP/1.0\r\nHost: docker\r\n\r\n".encode())
                 head = await reader.readuntil(b"\r\n\r\n")
                 body = await _read_to_end(reader)
             finally:

@@ -3,6 +3,7 @@
 import socket
 import sys
 
+from containers.socket_proxy.routes import UNVERSIONED
 from containers.socket_proxy.settings import listen_path
 
 _WITHIN = 8.0
@@ -12,7 +13,7 @@ def main() -> int:
     with socket.socket(socket.AF_UNIX) as stream:
         stream.settimeout(_WITHIN)
         stream.connect(str(listen_path()))
-        stream.sendall(b"GET /v1.41/_ping HTTP/1.1\r\nHost: docker\r\n\r\n")
+        stream.sendall(f"GET {UNVERSIONED} HTTP/1.1\r\nHost: docker\r\n\r\n".encode())
         return 0 if b" 200 " in stream.recv(100) else 1
 
 

@@ -91,15 +91,23 @@ ROUTES = (
     _route("DELETE /volumes/{name}", Rule.VOLUME, "force"),
 )
 UNVERSIONED = "/version"
+"""The path without a version, by which Berth learns which versions the engine accepts."""
+
 _PATTERNS = [(route, route.pattern) for route in ROUTES]
+
+
+def version_of(path: str) -> str:
+    """Returns the version at the head of a path, with its slash and letter; empty if it has none."""
+    found = _PREFIX.match(path)
+    return found[0] if found else ""
 
 
 def find_route(method: str, path: str) -> tuple[Route, str] | None:
     """Returns the route of a path that begins with a version, and the name in it, or None if it is not on the list."""
-    version = _PREFIX.match(path)
-    if (version is None) != (path == UNVERSIONED):
+    version = version_of(path)
+    if (not version) != (path == UNVERSIONED):
         return None
-    inner = path[version.end() :] if version else path
+    inner = path.removeprefix(version)
     for route, pattern in _PATTERNS:
         found = pattern.fullmatch(inner) if route.method == method else None
         name = found[1] if found and pattern.groups else ""

@@ -11,11 +11,11 @@ from typing import Any
 
 from containers.socket_proxy import bodies
 from containers.socket_proxy.checks import as_bytes
-from containers.socket_proxy.engine import AnsweredError, Engine, EngineAwayError
+from containers.socket_proxy.engine import SPOKEN, AnsweredError, Engine, EngineAwayError
 from containers.socket_proxy.gate import Gate
 from containers.socket_proxy.past_events import is_of_all, pass_past_events
 from containers.socket_proxy.requests import PIECE, RefusedError, Request, pass_body, read_body, read_request
-from containers.socket_proxy.routes import Rule
+from containers.socket_proxy.routes import Rule, version_of
 from containers.socket_proxy.streams import LARGEST_EXEC, Pair, pass_answer, pass_streams, read_all
 
 HEAD_WITHIN = 15.0
@@ -81,6 +81,7 @@ class Server:
 
     async def _carry(self, request: Request, reader: StreamReader, writer: StreamWriter) -> None:
         route, name = self._gate.find(request)
+        SPOKEN.set(version_of(request.path))
         body: object = None
         if self._gate.reads_body(route):
             async with _in_time("body"):

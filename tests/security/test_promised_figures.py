@@ -13,6 +13,7 @@ from config.logs import refusals
 from config.serving.worker import clients, connections, framing
 from containers import volume_sizes
 from containers.docker.gateway import egress
+from containers.docker_api import api_version
 from containers.docker_api import client as engine_client
 from containers.docker_api import logs as engine_logs
 from containers.firewall import connection_limits, query_limits
@@ -73,7 +74,7 @@ SENTENCES = [
         "they are checked, and set again where they do not hold"
     ),
     f"the old one goes on for at most {api_keys.ROTATION_GRACE.total_seconds() / HOUR:.0f} hours",
-    f"Each with `/v{engine_client.OLDEST_API}` or a later version in front",
+    f"Each with `/v{api_version.OLDEST_API}` or a later version in front",
 ]
 
 

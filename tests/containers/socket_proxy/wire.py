@@ -31,6 +31,7 @@ _NAMES = {OUR_NAME: OURS, "postgres": THEIRS}
 OUR_NETWORK, THEIR_NETWORK = "berth-net", "berth_default"
 OUR_VOLUME, THEIR_VOLUME = "berth-1-data", "berth_postgres"
 
+TOO_OLD = b'HTTP/1.0 400 Bad Request\r\n\r\n{"message": "client version 1.41 is too old."}'
 MARK = b"MARK\r\n\r\n"
 """Sent to the engine by a test itself. The engine answers it and does not record it."""
 
@@ -40,6 +41,10 @@ class Wire:
     folder: Path
     came: list[bytes] = field(default_factory=list)
     """What the engine received, each connection's bytes as a whole, except what the proxy itself asked."""
+    asked: list[bytes] = field(default_factory=list)
+    """The first lines of what the proxy itself asked."""
+    oldest: int = 41
+    """The oldest minor version of the API in which the proxy may ask."""
     running: int = 0
     past: bytes = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
     """Its answer about past events."""
@@ -91,7 +96,9 @@ class Wire:
                 if head == MARK:
                     writer.write(b".")
                 elif b" HTTP/1.0\r\n" in head and b"/logs?" not in head:
-                    writer.write(_look_up(head))
+                    self.asked.append(head.split(b"\r\n")[0])
+                    is_old = int(head.split(b"/")[1].removeprefix(b"v1.")) < self.oldest
+                    writer.write(TOO_OLD if is_old else _look_up(head))
                 else:
                     await self._serve(head, reader, writer)
                 await writer.drain()
