@@ -59,6 +59,12 @@ class Server:
     def connect(self) -> "Client":
         return Client(self.port)
 
+    def stop(self) -> None:
+        """Ends the service. Its agents go on."""
+        assert self.process
+        self.process.terminate()
+        self.process.wait(60)
+
     def connect_users(self, count: int) -> "list[Client]":
         """That many users, because the service limits how many commands of one user it carries out at a time."""
         manage(self, "shell", "--no-imports", "-c", CLIENTS.format(count=count))
@@ -124,8 +130,7 @@ def serving(
             wait_for_answer(port, process, Path(folder, "log"))
             yield replace(server, process=process)
         finally:
-            process.terminate()
-            process.wait(60)
+            replace(server, process=process).stop()
             remove_leftovers({**server.environment, "DOCKER_HOST": os.environ.get("DOCKER_HOST", "")})
 
 
