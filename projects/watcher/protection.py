@@ -8,6 +8,7 @@ from django.conf import settings
 from accounts import clock
 from containers.errors import EngineError
 from containers.get_engine import get_engine
+from containers.processes.side_work import SideWork
 from projects.models import Project, Watch
 from projects.rules.permissions import Egress
 from projects.rules.status.lifecycle import UNPROTECTED, Desired
@@ -15,12 +16,16 @@ from projects.services.gateway.confinement import is_confined
 from projects.services.operations import failure
 from projects.watcher.heartbeat import FIREWALL, STEP, Pulse
 from projects.watcher.leader import note_firewall
-from projects.watcher.threads import PeriodicTask
+from projects.watcher.threads import ENDS_WITHIN, PeriodicTask
 
 log = logging.getLogger(__name__)
 
 FIREWALL_EVERY = 5.0
 """Seconds between two checks of the rules. Missing rules are back after at most this and the time to set them."""
+
+WITHIN = 1.0
+"""Seconds for which a round waits for a check, which normally takes some hundredths of a second. An engine may never
+answer about its networks and yet about its containers: then the rounds go on without the firewall's state."""
 
 PROBE_FIRST, PROBE_EVERY, PROBE_AGAIN = 15.0, 300.0, 5.0
 """Seconds until the first probe from a container, between two probes, and after a probe that was not blocked."""
@@ -31,32 +36,68 @@ change of rules."""
 
 
 class Protection:
-    """The state of the firewall, for the watcher's thread only. `barred` says that no agent may run now."""
+    """The state of the firewall, for the watcher's thread only. `barred` says that no agent may run now, by the last
+    check that was completed. The engine also checks the rules before each start."""
 
     def __init__(self, pulse: Pulse | None = None) -> None:
         self._pulse = pulse or Pulse()
         self.barred = False
         self._again_at = 0.0
         self._warning: str | None = None
+        self._trouble = ""
+        self._check: SideWork[str | None] | None = None
         self._probe = Probe(self._pulse)
 
     def step(self) -> None:
         """Restores the firewall rules if they are missing. Logs once why they cannot be set."""
-        if time.monotonic() < self._again_at:
+        if self._check is None and time.monotonic() < self._again_at:
             return
-        self._again_at = time.monotonic() + FIREWALL_EVERY
         self._pulse.expect(FIREWALL)
+        if (check := self._find_ended()) is not None:
+            self._check = None
+            self._note(check)
+        self._pulse.expect(STEP)
+
+    def stop(self) -> None:
+        if self._check is not None:
+            self._check.wait(ENDS_WITHIN)
+        self._probe.stop()
+
+    def _find_ended(self) -> SideWork[str | None] | None:
+        """Returns the check if it is over. Begins one, in another thread if there is one, unless one is under way."""
+        check, within = self._check, 0.0
+        if check is None:
+            self._again_at, within = time.monotonic() + FIREWALL_EVERY, WITHIN
+            self._check = check = SideWork(self._ensure)
+            check.begin()
+        if not check.wait(within):
+            check.do()  # does nothing if a thread has begun it
+        return check if check.wait(0.0) else None
+
+    def _ensure(self) -> str | None:
+        with self._pulse.work(within=FIREWALL, name="firewall"):
+            return get_engine().ensure_firewall()
+
+    def _note(self, check: SideWork[str | None]) -> None:
         engine, logged = get_engine(), self._warning
-        self._warning = engine.ensure_firewall() or self._probe.warning
+        try:
+            found = check.result(within=0.0)
+        except EngineError as error:
+            self._note_trouble(str(error))
+            return
+        self._note_trouble("")
+        self._warning = found or self._probe.warning
         self.barred = self._warning is not None and engine.requires_firewall()
         note_firewall(self._warning or "", bars_agents=self.barred)
         if self._warning and self._warning != logged:
             log.warning("%s%s", self._warning, " No agent runs until then." if self.barred else "")
         self._probe.step()
-        self._pulse.expect(STEP)
 
-    def stop(self) -> None:
-        self._probe.stop()
+    def _note_trouble(self, why: str) -> None:
+        """Logs once why the engine does not tell whether the rules are in force. All agents stay as they are."""
+        if why and not self._trouble:
+            log.warning("The agents' firewall cannot be checked: %s", why)
+        self._trouble = why
 
 
 class Probe(PeriodicTask):
