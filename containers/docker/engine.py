@@ -18,7 +18,7 @@ from containers.docker.inspections import Inspections
 from containers.docker.known_containers import KnownContainers
 from containers.docker.logs import Logs
 from containers.docker.lookup import Lookup
-from containers.docker.networks.agents import describe_host, read_engine_start
+from containers.docker.networks.agents import describe_host, find_engine_start
 from containers.docker.networks.name_limits import NameLimits
 from containers.docker.secrets import read_secrets
 from containers.docker.shutdown import ANSWERS_WITHIN, require_open, unless_it_ends
@@ -87,7 +87,7 @@ class DockerEngine(GatewayVerbs, StateVerbs, EventVerbs, ImageVerbs):
         """Raises `EngineUnavailableError` if the engine is shutting down, because then it ends containers itself."""
         with self._connection.call(ANSWERS_WITHIN, about_one=True) as client:
             require_open(client)
-        return read_engine_start(self._connection)
+        return find_engine_start(self._connection)
 
     def describe_host(self) -> HostFacts:
         return describe_host(self._connection)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import requests
@@ -24,6 +24,9 @@ MOST_PAST = 200
 """The most past events that are trusted to be complete. Docker keeps 256 of all kinds."""
 
 MANY = "The container engine has done too much to tell what was the last of it."
+
+_SURELY_PAST = timedelta(seconds=1)
+"""How long ago a moment is past on the engine's clock too. It answers about the future only when that has come."""
 
 # Without the exec events: every health check creates three of them, far more than all others together.
 _ACTIONS = (
@@ -63,6 +66,17 @@ def find_newest_event(
             raise EngineUnavailableError(MANY)
         found = [read_json(line) for line in lines]
         return max((_moment(each) for each in found if _is_within(each, within)), default=None)
+
+
+def find_oldest_event(connection: Connection) -> datetime | None:
+    """Returns the time of the oldest event that the engine remembers, on its own clock, or None.
+
+    It remembers the last few of all kinds, and forgets them when it ends, so it was started before that. Raises
+    `EngineUnavailableError`.
+    """
+    params = {"since": "1", "until": to_nanoseconds(datetime.now(UTC) - _SURELY_PAST)}
+    with connection.call(PAST_WITHIN, about_one=True) as client, understand_answer():
+        return min((_moment(read_json(line)) for line in client.read_past_events(params).splitlines()), default=None)
 
 
 def _is_within(event: Mapping[str, Any], within: Mapping[str, str]) -> bool:

@@ -69,7 +69,8 @@ class Engine(
         """
 
     def started_at(self) -> datetime | None:
-        """Returns when the engine was started, or None if it does not say.
+        """Returns when the engine was started, or None if it does not say. It may also be a later moment since which it
+        has surely run.
 
         Containers that ended before then were ended by the engine or with the machine, not by themselves.
         """

@@ -8,13 +8,18 @@ from typing import Any
 from containers.agent_reports import parse_time
 from containers.docker.networks.new_networks import BRIDGE, find_free_subnet, find_or_make, network_payload
 from containers.docker_api.client import Connection
-from containers.docker_api.errors import MissingError, understand_answer
+from containers.docker_api.errors import EngineFailedError, MissingError, is_timeout, understand_answer
+from containers.docker_api.events import find_oldest_event
 from containers.engine.images import HostFacts
-from containers.errors import EngineRefusedError
+from containers.errors import EngineRefusedError, EngineUnavailableError
 from containers.firewall.bridge import agents_trial_bridge_name, bridge_name, former_bridge_name
 from containers.identity import is_former, is_labelled, network_name
+from containers.outbound.call_limits import time_limit
 
 MOST_CPUS = 1 << 16
+NETWORKS_WITHIN = 1.5
+"""Seconds for the engine's start, for which a round of the watcher waits at each crash."""
+
 _VERSION = re.compile(r"[0-9A-Za-z.+~_-]{1,64}")
 
 PREFIX = 22
@@ -74,6 +79,22 @@ def read_engine_start(connection: Connection) -> datetime | None:
             return parse_time(client.inspect_network("bridge")["Created"])
     except MissingError:
         return None
+
+
+def find_engine_start(connection: Connection) -> datetime | None:
+    """Does the same as `read_engine_start`, but an engine that does not tell of its networks is asked for its events
+    instead: then this is a moment at which it ran already. Raises `EngineUnavailableError`.
+    """
+    try:
+        with time_limit(NETWORKS_WITHIN):
+            return read_engine_start(connection)
+    except EngineUnavailableError as error:
+        if not (is_timeout(error.__cause__ or error) or isinstance(error, EngineFailedError)):
+            raise
+        oldest = find_oldest_event(connection)
+        if oldest is None:
+            raise
+        return oldest
 
 
 def describe_host(connection: Connection) -> HostFacts:
