@@ -35,6 +35,11 @@ class CircuitBreaker:
     def is_open(self) -> bool:
         return self._failures >= FAILURES
 
+    @property
+    def is_near_opening(self) -> bool:
+        """Whether one more failure opens it, or keeps it open."""
+        return self._failures >= FAILURES - 1
+
     def admit(self, *, is_waited_for: bool = True) -> float:
         """Returns the current time if the caller may call the engine. Otherwise raises `EngineUnavailableError`."""
         if not self.is_open:

@@ -193,7 +193,7 @@ class Connection:
                 yield state.get_client()
         except EngineError as error:
             told = {"is_cut_short": is_cut_short, "may_time_out": may_time_out, "about_one": about_one}
-            note_failure(breaker, error, began, **told)
+            note_failure(breaker, error, began, get_client=None if is_reading else state.get_client, **told)
             raise
         else:
             breaker.note_answer()
