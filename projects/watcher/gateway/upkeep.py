@@ -12,7 +12,8 @@ from django.conf import settings
 from django.db import DatabaseError, close_old_connections, connections
 from django.db.models import QuerySet
 
-from containers.errors import EngineError
+from accounts import clock
+from containers.errors import EngineError, EngineUnavailableError
 from containers.get_engine import get_engine
 from projects.models import Gateway, Project
 from projects.models.columns.at_rest import AT_REST
@@ -99,8 +100,11 @@ def look_after_gateway(before: Remembered | None = None) -> None:
 
 def _look(before: Remembered | None) -> str:
     """Starts and updates the gateway. Returns a warning about the running gateway, or an empty text."""
-    place, ways = ensure_gateway(), get_engine().gateways()
-    sightings, silent, refused, began, troubles = look_at_all(ways)
+    try:
+        place = ensure_gateway()
+    except EngineUnavailableError as error:
+        return _look_at_running(before, error)
+    sightings, silent, refused, began, troubles = look_at_all(get_engine().gateways())
     note_sightings(sightings, before, began=began)
     clear_past_budgets()
     forget_nodes(place.address.nodes)
@@ -115,6 +119,20 @@ def _look(before: Remembered | None) -> str:
     if refused:
         return f"{REFUSES_SOME} {', '.join(sorted(refused))}. The log says why."
     return ASTRAY.format(address=astray) if (astray := find_astray(sightings)) else ""
+
+
+def _look_at_running(before: Remembered | None, error: EngineUnavailableError) -> str:
+    """Looks at a gateway that the engine does not tell about. It may be at work all the same: an engine may answer
+    about its containers and never about its networks. Returns a warning. Raises `error` if no gateway answers.
+    """
+    try:
+        found = look_at_all(get_engine().gateways())
+    except EngineError:
+        raise error from None
+    note_sightings(found.sightings, before, began=found.began)
+    clear_past_budgets()
+    Gateway.objects.filter(pk=settings.BERTH_INSTANCE, host__isnull=False).update(found_at=clock.now())
+    return f"{PARTLY} {error}"
 
 
 def _describe_troubles(troubles: Mapping[str, str]) -> str:

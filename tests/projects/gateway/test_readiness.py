@@ -143,7 +143,8 @@ def test_agents_behind_a_gateway_that_is_down_are_not_shown_as_healthy_for_long(
     assert look(age=OLD, last_poll=0) == WELL
     for seconds, expected in ((60, WELL), (40, SILENT)):
         time.now += timedelta(seconds=seconds)
-        engine.fail("ensure_gateway", EngineUnavailableError)
+        for verb in ("ensure_gateway", "gateway"):
+            engine.fail(verb, EngineUnavailableError)
         look_after_gateway()
         reconcile()
         assert told(api, project) == expected
