@@ -14,7 +14,7 @@ from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, MissingError, understand_answer
 from containers.docker_api.usable_images import look_labels
 from containers.errors import EngineRefusedError
-from containers.firewall.bridge import bridge_name, former_bridge_name, gateway_bridge_name, is_here
+from containers.firewall.bridge import bridge_name, bridges_with_rules, former_bridge_name, gateway_bridge_name
 from containers.firewall.iptables import can_set_rules, list_chains, remove_rules, rules_for
 from containers.firewall.rules import BRIDGE_PREFIX, PROGRAMS
 from containers.identity import container_name, installation_id, is_ours
@@ -133,12 +133,11 @@ def remove_firewall(connection: Connection, bridges: Sequence[str]) -> bool:
     The rules for the former bridge, whose name other installations may share, stay if it still exists. Returns False if
     nobody could look for rules, because the engine has no image for that. Raises `EngineError`.
     """
-    former = former_bridge_name()
-    unused = [*bridges, *([] if is_here(former) else [former])]
+    unused = list(dict.fromkeys([*bridges, *bridges_with_rules()]))
     if can_set_rules() and _has_rules_here(unused):
         remove_rules(*unused)
         return True
-    return run_removal(connection, bridges, unless_here=former)
+    return run_removal(connection, bridges, unless_here=former_bridge_name())
 
 
 def _has_rules_here(bridges: Iterable[str]) -> bool:

@@ -58,11 +58,12 @@ def bridges_to_guard() -> list[str]:
 
 
 def bridges_with_rules() -> list[str]:
-    """Returns the interfaces for which this installation may have set rules, even if they are gone.
+    """Returns the interfaces whose rules this installation may remove, even if the interfaces are gone.
 
-    The last one is the former interface, whose name other installations may share.
+    The former interface, whose name other installations may share, is one of them only if this host does not have it.
     """
-    return [bridge_name(), gateway_bridge_name(), former_bridge_name()]
+    former = former_bridge_name()
+    return [bridge_name(), gateway_bridge_name(), *([] if is_here(former) else [former])]
 
 
 def is_here(bridge: str) -> bool:

@@ -3,9 +3,11 @@
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import StringIO
 from uuid import uuid4
 
 import pytest
+from django.core.management import call_command
 
 from containers.docker import removal
 from containers.docker.networks import rules_container
@@ -84,6 +86,21 @@ def test_the_rules_of_a_former_bridge_in_use_stay() -> None:
         left = rules().splitlines()
     assert [line for line in left if former in line.lower()] == before
     assert bridge_name() not in "".join(left).lower()
+
+
+@pytest.mark.skipif(not can_set_rules(), reason="takes root and iptables")
+def test_the_command_that_removes_rules_leaves_those_of_a_former_bridge_in_use_as_well() -> None:
+    former, said = former_bridge_name(), StringIO()
+    with rules_of(bridge_name(), gateway_bridge_name(), former):
+        before = [line for line in rules().splitlines() if former in line.lower()]
+        with interface(former):
+            call_command("firewall", "--remove", stdout=said)
+        left = rules().splitlines()
+        assert [line for line in left if former in line.lower()] == before
+        assert not [name for name in (bridge_name(), gateway_bridge_name()) if name in "".join(left).lower()]
+        call_command("firewall", "--remove")
+        assert former not in rules().lower()
+    assert former in said.getvalue()
 
 
 @pytest.mark.docker

@@ -10,6 +10,7 @@ from containers.docker.alignment import keep_down
 from containers.docker_api.client import Connection
 from containers.errors import EngineError
 from containers.firewall.boot import SCRIPT
+from containers.firewall.bridge import former_bridge_name, is_here
 from containers.firewall.iptables import current_rules, remove_rules
 from containers.firewall.script import as_script
 from containers.get_engine import get_engine
@@ -29,6 +30,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if options["remove"]:
             remove_rules()
+            if is_here(former := former_bridge_name()):
+                self.stdout.write(f"The rules of {former} stay: agents of another installation may be on this bridge.")
             return
         if options["keep_down"]:
             self._keep_down()
