@@ -111,7 +111,8 @@ def is_on_this_host() -> bool:
 def remove_rules(*bridges: str) -> None:
     """Removes all rules for these bridges, or by default all of ours, from this host. Missing rules are no error.
 
-    A bridge that is closed at boot is closed again.
+    A bridge that is closed at boot is closed again. Those of a former bridge that this host has stay, because it may be
+    another installation's.
     """
     for rules in [rules for bridge in bridges or bridges_with_rules() for rules in rules_for(bridge)]:
         _unhook(rules.program, CLOSED, rules.opening, "-t", "raw")
@@ -167,7 +168,7 @@ def _lead(rules: RuleSet, hook: Hook) -> None:
     """
     chains = list_chains(rules.program)
     for parent in hook.parents:
-        if parent in chains and not hook.is_led(chains):
+        if parent in chains and not hook.is_right(chains):
             count = chains[parent].count(hook.rule)
             _restore(rules.program, first_of_all(parent, hook.rule, instead_of=count))
             chains = list_chains(rules.program)

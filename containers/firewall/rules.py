@@ -52,6 +52,10 @@ class Hook:
         """Returns whether all packets from the bridge reach the chain."""
         return comes_to(chains, self.chain, hook=self.parents[-1], bridge=self.bridge)
 
+    def is_right(self, chains: Mapping[str, list[str]]) -> bool:
+        """Returns whether they also come to it once: a jump that is there twice makes the limits count them twice."""
+        return self.is_led(chains) and all(chains.get(parent, []).count(self.rule) < 2 for parent in self.parents)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleSet:
@@ -121,8 +125,8 @@ def first_of_all(parent: str, rule: str, *, instead_of: int = 0) -> str:
 
 
 def leads_to_rules(chains: Mapping[str, list[str]], rules: RuleSet) -> bool:
-    """Returns whether all packets of the bridge reach our chains, and none of these is empty."""
-    return all(map(chains.get, rules.chains)) and all(hook.is_led(chains) for hook in rules.hooks)
+    """Returns whether all packets of the bridge reach our chains, by one jump each, and none of these is empty."""
+    return all(map(chains.get, rules.chains)) and all(hook.is_right(chains) for hook in rules.hooks)
 
 
 def _family(version: int, bridge: str, allow: Exceptions, resolvers: Iterable[str], passage: Passage | None) -> RuleSet:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from containers.firewall.bridge_netfilter import show_by_script
 from containers.firewall.led_chains import LEADS
 from containers.firewall.neighbour_table import room_by_script
-from containers.firewall.rules import CLOSED, PROGRAMS, Hook, RuleSet, first_of_all
+from containers.firewall.rules import CLOSED, PROGRAMS, Hook, RuleSet
 
 _SET = """\
 # set_rules PROGRAM: writes the chains of $wanted that differ. Rules that are written again have counted nothing.
@@ -72,7 +72,7 @@ def _delete_all(command: str) -> str:
 
 
 def _lead_by_script(program: str, hook: Hook) -> list[str]:
-    """Returns lines that put the jump to our chain first, in Docker's chain for users if packets reach that first.
+    """Returns lines that put one jump to our chain first, in Docker's chain for users if packets reach that first.
 
     Rules of other interfaces may stand before it. Otherwise networks would change places each time, and with
     `iptables-legacy` every change of the table makes all rules forget what they have counted.
@@ -81,16 +81,16 @@ def _lead_by_script(program: str, hook: Hook) -> list[str]:
     *preferred, last = hook.parents
     lines = [f"program={program} bridge={hook.bridge} parent={last}"]
     lines += [f'! leads {last} "-j {parent}" || parent={parent}' for parent in preferred]
-    again = first_of_all('"$parent"', hook.rule).replace('"', "").replace("\n", "\\n")
-    swap = first_of_all('"$parent"', hook.rule, instead_of=1).replace('"', "").replace("\n", "\\n")
     lines += [
-        f'if ! leads "$parent" "{hook.rule}"; then',
-        f'    if {command} -C "$parent" {hook.rule} 2>/dev/null; then',
-        f'        printf "{swap}" | {program}-restore -w --noflush',
-        "    else",
-        f'        printf "{again}" | {program}-restore -w --noflush',
-        "    fi",
+        f'count=$({command} -S "$parent" | grep -cxF -e "-A $parent {hook.rule}" || :)',
+        f'if [ "$count" != 1 ] || ! leads "$parent" "{hook.rule}"; then',
+        "    {",
+        '        echo "*filter"',
+        f'        for n in 1 2 3 4 5 6 7 8 9; do [ $n -gt "$count" ] || echo "-D $parent {hook.rule}"; done',
+        f'        echo "-I $parent 1 {hook.rule}"',
+        "        echo COMMIT",
+        f"    }} | {program}-restore -w --noflush",
         "fi",
     ]
-    lines += [f'[ "$parent" = {last} ] || {command} -D {last} {hook.rule} 2>/dev/null || true'] * bool(preferred)
+    lines += [f'[ "$parent" = {last} ] || {_delete_all(f"{command} -D {last} {hook.rule}")}'] * bool(preferred)
     return lines

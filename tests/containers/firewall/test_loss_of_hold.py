@@ -44,6 +44,7 @@ class Place:
                 "network": "10.0.0.0/8" if rules.program == "iptables" else "fc00::/7",
                 "parent": parent,
                 "rule": rules.hooks[0].rule,
+                "host": f"INPUT {rules.hooks[1].rule}",
             }
             text = script
             for word, value in words.items():
@@ -98,6 +99,25 @@ def test_the_operator_s_script_repairs_it_too(place: Place, way: str) -> None:
     [rules, _] = place.router.rules()
     assert leads_to_rules(iptables.list_chains("iptables"), rules)
     assert PRIVATE not in place.reached()
+
+
+@pytest.mark.docker
+@can_filter
+@pytest.mark.parametrize("by", ["Berth", "the script"])
+def test_of_several_jumps_to_our_rules_one_is_left(place: Place, by: str) -> None:
+    """Processes that start together each insert one. The limits would count each packet as often as there are jumps."""
+    place.lose("for n in 1 2; do $program -w -I {parent} 1 {rule}; done; $program -w -A {parent} {rule}")
+    place.lose("for n in 1 2; do $program -w -I {host}; done")
+    assert not iptables.rules_hold()
+    if by == "Berth":
+        assert iptables.apply_rules() is None
+    else:
+        place.router.set_rules()
+    assert iptables.rules_hold()
+    for rules in place.router.rules():
+        chains = iptables.list_chains(rules.program)
+        assert [sum(listed.count(hook.rule) for listed in chains.values()) for hook in rules.hooks] == [1, 1]
+    assert place.reached() == set()
 
 
 @pytest.mark.docker
