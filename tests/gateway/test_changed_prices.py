@@ -25,7 +25,9 @@ MODELS = ("m", "n", "o")
 @dataclass
 class Call:
     entry: Entry
-    """As it was when the call began."""
+    """As it was when the call was let in, whose prices it is charged by."""
+    brought: Entry
+    """As the request knows it: possibly from before a change that was made while the request was read."""
     models: tuple[str, ...]
     reservation: Reservation
 
@@ -37,6 +39,8 @@ class History:
         self.ledger, self.clock = ledger, clock
         self.chance = random.Random(seed)
         self.entry = Entry("p", budget=Budget(day_money=20_000, month_money=60_000), prices=self.prices())
+        self.former = self.entry
+        """The entry before the last change."""
         self.charged, self.charged_in_all = Counter[str](), 0
         self.most = {Period.DAY: 20_000, Period.MONTH: 60_000}
         self.calls: list[Call] = []
@@ -50,14 +54,15 @@ class History:
 
     async def begin(self) -> None:
         models, entry = tuple(self.chance.sample(MODELS, self.chance.randrange(1, 4))), self.entry
+        brought = self.chance.choice([entry, self.former])
         try:
             reservation = await self.ledger.reserve(
-                entry, models[0], input_tokens=self.chance.randrange(50), min_output=1,
+                brought, models[0], input_tokens=self.chance.randrange(50), min_output=1,
                 max_output=self.chance.randrange(1, 400), fallbacks=models[1:],
             )  # fmt: skip
         except RefusedError:
             return
-        self.calls.append(Call(entry, models, reservation))
+        self.calls.append(Call(entry, brought, models, reservation))
 
     async def write_more(self) -> None:
         if not self.calls:
@@ -65,7 +70,7 @@ class History:
         call = self.chance.choice(self.calls)
         try:
             call.reservation = self.ledger.extend(
-                call.reservation, call.entry, by=self.chance.choice([10, 256, 5000]), fallbacks=call.models[1:]
+                call.reservation, call.brought, by=self.chance.choice([10, 256, 5000]), fallbacks=call.models[1:]
             )
         except RefusedError:
             return
@@ -77,7 +82,7 @@ class History:
         call = self.calls.pop(self.chance.randrange(len(self.calls)))
         one, by = call.reservation, self.chance.choice([*call.models, call.models[0] + "-2026-11-30", ""])
         usage = Usage(one.input, self.chance.choice([one.output, one.output // 2]))
-        self.ledger.settle(one, usage, entry=call.entry, fallbacks=call.models[1:], reported_model=by)
+        self.ledger.settle(one, usage, entry=call.brought, fallbacks=call.models[1:], reported_model=by)
         names = [each for each in call.models if by.startswith(each)] or call.models[: len(call.models) if by else None]
         prices = [call.entry.prices[each] for each in names]
         money = usage.input * max(each.input for each in prices) + usage.output * max(each.output for each in prices)
@@ -87,13 +92,15 @@ class History:
         self.charged_in_all += money
 
     async def change_prices(self) -> None:
-        self.entry = replace(self.entry, prices=self.prices())
-        self.ledger.change("p", self.entry)
+        self.change(replace(self.entry, prices=self.prices()))
+
+    def change(self, entry: Entry) -> None:
+        self.former, self.entry = self.entry, entry
+        self.ledger.change("p", entry)
 
     async def change_budget(self) -> None:
         day, month = self.chance.choice([500, 5000, 20_000]), self.chance.choice([20_000, 60_000])
-        self.entry = replace(self.entry, budget=Budget(day_money=day, month_money=month))
-        self.ledger.change("p", self.entry)
+        self.change(replace(self.entry, budget=Budget(day_money=day, month_money=month)))
 
     async def set_clock(self) -> None:
         self.clock.now += timedelta(hours=self.chance.choice([1, 5, -5, 24, -24, 24 * 31, -24 * 31]))

@@ -80,7 +80,10 @@ def test_a_waiting_call_does_not_keep_its_parsed_document(
     assert json.loads(sent[0].body) == document
 
 
-def test_a_form_that_waited_is_read_again_by_the_present_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("waits", [True, False], ids=["waited", "was read slowly"])
+def test_a_form_is_read_again_by_the_settings_that_changed_meanwhile(
+    monkeypatch: pytest.MonkeyPatch, waits: bool
+) -> None:
     body = b'--x\r\nContent-Disposition: form-data; name="model"\r\n\r\nm\r\n--x--\r\n'
     http = cast(Any, SimpleNamespace(headers={"Content-Type": "multipart/form-data; boundary=x"}, content_length=1))
     provider = Provider("", "", Kind.OPENAI, "")
@@ -89,7 +92,8 @@ def test_a_form_that_waited_is_read_again_by_the_present_settings(monkeypatch: p
     changed = ProviderRequest(http, now, provider, Call.TRANSCRIPTION, "")
 
     async def reserve(_entry: Entry, model: str, *, on_wait: Any, **_: Any) -> Reservation:
-        on_wait()
+        if waits:
+            on_wait()
         monkeypatch.setattr(ProviderRequest, "renewed", lambda _: changed)
         return Reservation(1, "p", 0, model, 1, 0, 0)
 

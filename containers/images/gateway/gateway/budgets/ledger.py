@@ -46,6 +46,8 @@ class Ledger:
         self._totals = Totals()
         self._names = ModelNames()
         self._ids = itertools.count(1)
+        self._begun: dict[int, Entry] = {}
+        """The entries by whose prices the calls in flight have reserved, by number of reservation."""
         self._write = disk.keep
         self._sizes = RecentSizes(self._write)
         self._waiting = WaitingCalls(self._totals, self._sizes, patience=patience)
@@ -85,20 +87,16 @@ class Ledger:
             return max_price_for(entry, (model, *fallbacks), input_tokens, is_cached=is_cached)
 
         entry, price, output = await self._waiting.find_room(
-            entry,
-            find_price,
-            hour,
-            self._advances,
-            on_wait,
-            input_tokens=input_tokens,
-            min_output=min_output,
-            max_output=max_output,
-        )
+            entry, find_price, hour, self._advances, on_wait,
+            input_tokens=input_tokens, min_output=min_output, max_output=max_output,
+        )  # fmt: skip
         self.stores.check(entry)
         money = cost_of(Usage(input_tokens, output), price)
         reservation = Reservation(self._next_id(entry), entry.project, hour, model, input_tokens, output, money)
         self._totals.reserve(entry.project, hour, tokens=reservation.tokens, money=money)
         await self._write_reservation(reservation, entry)
+        if reservation.id:
+            self._begun[reservation.id] = entry
         return reservation
 
     def extend(self, reservation: Reservation, entry: Entry, *, by: int, fallbacks: Sequence[str] = ()) -> Reservation:
@@ -107,7 +105,7 @@ class Ledger:
         Does not wait for the disk, because the model has already written the tokens. Raises RefusedError if the budget
         has nothing left, or if the disk fails, so that no process would know of them after a kill.
         """
-        begun, entry = entry, self._waiting.latest(entry)
+        begun, entry = self._begun.get(reservation.id, entry), self._waiting.latest(entry)
         if entry.budget.is_set and self._disk.trouble:
             raise self.stores.refusal()
         # The call is charged by the prices with which it began.
@@ -128,7 +126,11 @@ class Ledger:
         self, reservation: Reservation, usage: Usage, *, entry: Entry, is_error: bool = False,
         fallbacks: Sequence[str] = (), reported_model: str = "",
     ) -> None:  # fmt: skip
-        """Replaces a reservation by the actual cost. `reported_model` is the model that answered, if it is known."""
+        """Replaces a reservation by the actual cost. `reported_model` is the model that answered, if it is known.
+
+        The call is charged by the prices with which it was reserved, even if `entry` is an older or a newer one.
+        """
+        entry = self._begun.pop(reservation.id, entry)
         answered_by, money = cost_to_settle(entry, (reservation.model, *fallbacks), reported_model, usage)
         self._release(reservation)
         self._totals.spend(reservation.project, reservation.hour, tokens=usage.tokens, money=money)

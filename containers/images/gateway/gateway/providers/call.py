@@ -108,7 +108,7 @@ class ProviderCalls:
         cost = CallCost(reservation)
         try:
             received, parsed.received = parsed.received, b""
-            if parsed.is_released:
+            if parsed.is_released or request.renewed() is not request:
                 request = request.renewed()
                 parsed = await self._parse(request, received)
             received = parsed.received = b""
