@@ -1,5 +1,8 @@
 """The target of a CONNECT, and whether it is allowed. Pure."""
 
+import socket
+from itertools import product
+
 import pytest
 
 pytestmark = pytest.mark.one_database
@@ -25,6 +28,57 @@ def test_a_target_is_a_name_with_a_port(text: str, expected: tuple[str, int] | N
     from gateway.tunnels.target import read_target
 
     assert read_target(text) == expected
+
+
+def test_no_notation_of_an_address_is_a_name() -> None:
+    """A resolver takes one to four decimal, octal and hexadecimal numbers for an address."""
+    from gateway.tunnels.target import read_host, read_target
+
+    forms = ("{}", "{:#x}", "{:#X}", "0{:o}", "000{:o}", "0x00{:x}")
+    numbers = [(169, 254, 169, 254), (169, 254, 43518), (169, 16689662), (2852039166,), (8, 8, 8, 8), (10, 1), (0,)]
+    for parts in numbers:
+        for ways in product(forms, repeat=len(parts)):
+            text = ".".join(way.format(part) for way, part in zip(ways, parts, strict=True))
+            socket.inet_aton(text)
+            assert read_target(f"{text}:443") is read_host(text) is None, text
+
+
+def test_a_name_is_written_in_one_way_except_for_its_case() -> None:
+    from gateway.tunnels.target import Target, read_target
+
+    book = Target("book.example", 443)
+    assert read_target("BooK.Example:443") == book
+    names = (
+        "book.example.",
+        "boo\u212a.example",
+        "\uff42ook.example",
+        "book\u3002example",
+        "book%2eexample",
+        "book.example%20",
+    )
+    names += (
+        "u@book.example",
+        "u:p@book.example",
+        "book.example\\",
+        "book.example\0",
+        "[book.example]",
+        "book .example",
+    )
+    ports = (
+        "0443",
+        "+443",
+        "-443",
+        "443 ",
+        " 443",
+        "4_43",
+        "0x1bb",
+        "443.0",
+        "\uff14\uff14\uff13",
+        "443\r\nHost: a",
+        "65979",
+    )
+    texts = [f"{name}:443" for name in names] + [f"book.example:{port}" for port in ports]
+    assert {text: found for text in texts if (found := read_target(text))} == {}
 
 
 def test_an_allowed_host_allows_itself_and_with_a_wildcard_its_subdomains() -> None:

@@ -23,7 +23,7 @@ _LINE = re.compile(r"(?P<address>https://[!-~]{1,500})[ ]+(?P<credential>[!-~](?
 _HEADER = re.compile(r"(?P<name>[A-Za-z][A-Za-z0-9-]*):[ ]*(?P<value>\S.*)")
 _NAMES = re.compile(r"authorization|api-key|x-[a-z0-9-]{1,60}")
 _LABEL = r"(?!-)[a-z0-9-]{1,63}(?<!-)"
-_HOST = re.compile(rf"(?=.{{1,253}}\Z)(?:{_LABEL}\.)+(?=[a-z0-9-]*[a-z]){_LABEL}")
+_HOST = re.compile(rf"(?=.{{1,253}}\Z)(?:{_LABEL}\.)+(?=[a-z0-9-]*[a-z])(?!0x[0-9a-f]*\Z){_LABEL}")
 """The gateway's rule for host names. It would skip a stored address that breaks the rule."""
 _SCHEMED = re.compile(r"(?i:bearer|basic) +\S.*")
 _SHOWN = re.compile(r"https://[!-~]+")

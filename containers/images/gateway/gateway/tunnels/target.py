@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 HTTPS = 443
 _LABEL = r"(?!-)[a-z0-9-]{1,63}(?<!-)"
-_NAME = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*\.(?=[a-z0-9-]*[a-z]){_LABEL}")
-"""At least two labels, and the last one is not a number, so that no notation of an IP address matches."""
+_NAME = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*\.(?=[a-z0-9-]*[a-z])(?!0x[0-9a-f]*\Z){_LABEL}")
+"""At least two labels, and the last one is not a number, decimal or hexadecimal, so that no notation of an IP address
+matches."""
 _PORT = re.compile(r"[1-9][0-9]{0,4}")
 _HIGHEST = 65535
 
@@ -25,7 +26,7 @@ class Target(NamedTuple):
 def read_target(text: str) -> Target | None:
     """Reads a host name with its port. Returns None for anything else, IP addresses included."""
     name, colon, number = text.rpartition(":")
-    name = name.lower()
+    name = name.lower() if name.isascii() else ""  # some other letters are ASCII in lower case
     if not colon or not _NAME.fullmatch(name) or not _PORT.fullmatch(number) or int(number) > _HIGHEST:
         return None
     return Target(name, int(number))
