@@ -11,6 +11,7 @@ from containers.firewall.bridge import bridges_to_guard, bridges_with_rules, gat
 from containers.firewall.bridge_netfilter import show_packets, shows_packets
 from containers.firewall.gateway_openings import passage_of
 from containers.firewall.neighbour_table import make_room
+from containers.firewall.other_kind import clear_other_set
 from containers.firewall.packet_paths import own_rules, parse_chains, without
 from containers.firewall.resolvers import need_rules, read_resolvers
 from containers.firewall.rules import CLOSED, PROGRAMS, Hook, RuleSet, first_of_all, leads_to_rules, make_rules
@@ -42,10 +43,7 @@ def rules_for(bridge: str, *, resolvers: Iterable[str] | None = None) -> list[Ru
 
 
 def apply_rules() -> str | None:
-    """Installs the rules and ensures that all packets pass through them.
-
-    Returns None, or a sentence that says why that failed and what to do.
-    """
+    """Installs the rules, so that all packets pass through them. Returns None, or why that failed and what to do."""
     if reason := find_obstacle():
         return explain(reason)
     make_room()
@@ -123,15 +121,19 @@ def remove_rules(*bridges: str) -> None:
             for chain in reversed(rules.chains):
                 with suppress(ProgramError):
                     _run(rules.program, command, chain)
+        clear_other_set(rules, run_program)
 
 
 def _apply(rules: RuleSet) -> None:
     """Sets the rules. Chains that are as they should be are left alone, because new rules have counted nothing yet."""
     right = rules.find_right(list_chains(rules.program), *_set_here.get(rules.key, (rules, {})))
+    is_known = rules.key in _set_here and len(right) == len(rules.chains)
     if len(right) < len(rules.chains):
         _restore(rules.program, rules.as_restore(leaving=right))
     _set_here[rules.key] = rules, own_rules(_lead_all(rules), rules.chains)
     show_packets(rules.bridge, rules.program)
+    if not is_known:
+        clear_other_set(rules, run_program)
     if not _is_open(rules):
         _run(rules.program, "-t", "raw", "-I", CLOSED, "1", *rules.opening.split())
 

@@ -56,7 +56,7 @@ def test_a_name_is_written_in_one_way_except_for_its_case() -> None:
         "book%2eexample",
         "book.example%20",
     )
-    names += (
+    others = (
         "u@book.example",
         "u:p@book.example",
         "book.example\\",
@@ -77,7 +77,7 @@ def test_a_name_is_written_in_one_way_except_for_its_case() -> None:
         "443\r\nHost: a",
         "65979",
     )
-    texts = [f"{name}:443" for name in names] + [f"book.example:{port}" for port in ports]
+    texts = [f"{name}:443" for name in (*names, *others)] + [f"book.example:{port}" for port in ports]
     assert {text: found for text in texts if (found := read_target(text))} == {}
 
 
