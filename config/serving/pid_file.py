@@ -1,6 +1,7 @@
 """Which process serves: written into the data directory, so that `manage.py reload` finds it."""
 
 import fcntl
+import logging
 import os
 import secrets
 from dataclasses import dataclass
@@ -10,6 +11,8 @@ from django.conf import settings
 
 from config.environment.ownership import open_owned, refuse_file
 from config.serving.roles import Role
+
+log = logging.getLogger("berth.serve")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,7 @@ def pid_file() -> Path:
 
 
 class PidFile:
-    """Holds a lock, which ends with the process."""
+    """Holds a lock, which ends with the process. A disk that fails after the start is no reason to stop serving."""
 
     def __init__(self) -> None:
         """Raises `CommandError` if the file cannot be used."""
@@ -51,14 +54,22 @@ class PidFile:
 
     def note_ready(self) -> None:
         self._start = secrets.token_hex(8)
-        self._write()
+        self._note()
 
     def note_obstacle(self, obstacle: str) -> None:
-        self._write(f"{secrets.token_hex(8)} {' '.join(obstacle.split())}\n")
+        self._note(f"{secrets.token_hex(8)} {' '.join(obstacle.split())}\n")
+
+    def _note(self, more: str = "") -> None:
+        try:
+            self._write(more)
+        except OSError as error:
+            log.error("%s `manage.py reload` does not learn what became of it.", refuse_file(pid_file(), error))  # noqa: TRY400 - says it all
 
     def _write(self, more: str = "") -> None:
-        os.ftruncate(self._file, 0)
-        os.pwrite(self._file, f"{os.getpid()} {self._start}\n{more}".encode(), 0)
+        """Overwrites the file before it shortens it: that needs no room on a full disk, and nobody finds it empty."""
+        content = f"{os.getpid()} {self._start}\n{more}".encode()
+        os.pwrite(self._file, content, 0)
+        os.ftruncate(self._file, len(content))
 
 
 def find_serving() -> Serving | None:
@@ -80,7 +91,7 @@ def find_serving() -> Serving | None:
 
 
 def _read(content: str) -> Serving | None:
-    first, _, second = content.partition("\n")
+    first, second, *_ = [*content.split("\n"), "", ""]
     pid, _, start = first.strip().partition(" ")
     refusal, _, obstacle = second.strip().partition(" ")
     return Serving(int(pid), start, refusal, obstacle) if pid.isdecimal() else None
