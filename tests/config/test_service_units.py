@@ -107,6 +107,7 @@ def test_the_service_notifies_readiness_and_has_time_to_end(installed: Path) -> 
     for command in (prepare.removeprefix(f"{check} "), reload):
         assert command.startswith(f"{ROOT}/.venv/bin/python manage.py ")
     assert f"-{installed}/data" in values(service, "ReadWritePaths")[0]
+    assert values(service, "RequiresMountsFor") == [f"{installed}/data"]
     assert (values(service, "RuntimeDirectory"), values(service, "RuntimeDirectoryMode")) == (["berth"], ["0700"])
 
 

@@ -147,3 +147,40 @@ def test_a_quoted_value_is_kept_unchanged(checkout: Path, written: str, read: st
     environment = {"DESTDIR": "system", "PATH": "/usr/bin:/bin"}
     done = subprocess.run(asked, cwd=checkout, env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.removesuffix("\n") == read
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+@pytest.mark.parametrize("options", [(), ("--dry-run",), ("--yes",)])
+@pytest.mark.parametrize("closed", ["data", "."])
+def test_a_directory_of_another_user_is_not_taken_for_an_empty_one(
+    checkout: Path, closed: str, options: tuple[str, ...]
+) -> None:
+    """It said that there is nothing to remove, while Berth and its agents ran."""
+    (checkout / UNIT).unlink()
+    (checkout / "system/etc/berth/environment").unlink()
+    data = checkout / "data" if closed == "data" else checkout / "data/below"
+    data.mkdir(exist_ok=True)
+    (checkout / "data").chmod(0o700)
+    os.chown(checkout / "data", 12_345, 12_345)
+    done = subprocess.run(
+        ["setpriv", "--bounding-set=-dac_override,-dac_read_search", checkout / "config/bin/uninstall", *options],
+        env={"DESTDIR": "system", "PATH": "/usr/bin:/bin", "BERTH_DATA_DIR": str(data)}, input="",
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        f"{data}/berth.sqlite3 cannot be looked at (Permission denied), so nobody knows what is to be removed. Run "
+        f"this as the owner of {data}, or as root.\n"
+    )
+
+
+@pytest.mark.parametrize("there", ["nothing", "a file in its place", "no folder"])
+def test_nothing_is_removed_where_there_is_no_database(checkout: Path, there: str) -> None:
+    (checkout / "data/berth.sqlite3").unlink()
+    if there != "nothing":
+        (checkout / "data").rmdir()
+    if there == "a file in its place":
+        (checkout / "data").touch()
+    done = run(checkout, "uninstall")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("Berth has no database here, so there is nothing to remove.")
