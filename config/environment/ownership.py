@@ -9,6 +9,11 @@ from django.core.management.base import CommandError
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT}
 _IN_THE_WAY = {errno.EEXIST, errno.EISDIR, errno.ENOTDIR, errno.ELOOP}
 _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
+LIMITS = {
+    errno.EFBIG: "Raise this shell's limit on the size of files (`ulimit -f unlimited`), then run this again.",
+    errno.EMFILE: "Raise this shell's limit on open files (`ulimit -n 16384`), then run this again.",
+}
+"""What to do about an error that comes from a limit of the process, no matter which file it was about."""
 
 
 def give_to_owner(file: Path | int, directory: Path) -> None:
@@ -47,6 +52,8 @@ def refuse_file(path: Path, error: OSError) -> CommandError:
 
 def advise(error: OSError) -> str:
     """Returns a sentence that says what to do about a file that cannot be read or written."""
+    if error.errno in LIMITS:
+        return LIMITS[error.errno]
     if error.errno in _NO_ROOM:
         return "Free some space, then run this again."
     if error.errno in _FORBIDDEN:

@@ -5,6 +5,7 @@ import gc
 import os
 import re
 import sys
+from contextlib import suppress
 from io import TextIOWrapper
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from django.core.management import ManagementUtility
 from django.core.management.base import BaseCommand, CommandError
 from django.db.utils import Error as DatabaseError
 
-from config.environment.ownership import refuse_file
+from config.environment.ownership import LIMITS, refuse_file
 from config.management import interruption
 from config.management.environment import NO_OUTPUT, choose_settings, open_closed_streams
 from config.version import read_version
@@ -125,9 +126,11 @@ def _execute() -> int:
 
 
 def _explain_file(error: OSError) -> str:
-    """Returns what is wrong with a file of the data directory, or with any disk; empty for an error of another kind."""
+    """Returns what is wrong with a file of the data directory, any disk or a limit; empty for another error."""
     from django.conf import settings  # noqa: PLC0415 - they may be what is wrong
 
+    if error.errno in LIMITS:
+        return f"{error.filename or 'A file'} cannot be used ({error.strerror}). {LIMITS[error.errno]}"
     if not isinstance(error.filename, str):
         return f"The output cannot be written: {error.strerror}." if error.errno in _NO_ROOM else ""
     is_ours = Path(error.filename).is_relative_to(settings.BERTH_DATA_DIR)
@@ -136,7 +139,8 @@ def _explain_file(error: OSError) -> str:
 
 def _drop_output(code: int) -> int:
     """Returns the code. What could not be written is not tried again when the interpreter ends."""
-    null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, sys.stdout.fileno())
-    os.close(null)
+    with suppress(OSError):  # there may be no room for a further descriptor
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, sys.stdout.fileno())
+        os.close(null)
     return code

@@ -25,6 +25,8 @@ AWAY, BACK = "Something else has its place: move that away, then run this again.
 ADVICE = {
     "ENOSPC": ROOM, "EDQUOT": ROOM, "EACCES": RIGHTS, "EPERM": RIGHTS, "EROFS": RIGHTS, "EISDIR": AWAY, "ENOTDIR": AWAY,
     "EEXIST": AWAY, "ELOOP": AWAY, "ENOENT": BACK,
+    "EFBIG": "Raise this shell's limit on the size of files (`ulimit -f unlimited`), then run this again.",
+    "EMFILE": "Raise this shell's limit on open files (`ulimit -n 16384`), then run this again.",
 }  # fmt: skip
 IN_THE_WAY: dict[str, Callable[[Path], object]] = {
     "folder": Path.mkdir, "link to nothing": lambda path: path.symlink_to("/nowhere/x"),

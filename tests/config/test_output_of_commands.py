@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from config.environment.ownership import LIMITS
 from config.management import command_line
 from config.management.command_line import UNREAD, CommandLine
 from config.management.full_disk import explain_full_disk
@@ -101,3 +102,36 @@ def test_a_file_that_cannot_be_used_is_a_sentence_if_it_is_in_the_data_directory
     assert said.count("\n") == 1
     assert f"{path or 'The output'} cannot be " in said
     assert ("Free some space, then run this again." in said) == (is_full and path is not None)
+
+
+@pytest.mark.parametrize("place", ["data", "/elsewhere/y", None])
+@pytest.mark.parametrize("number", LIMITS)
+def test_a_limit_of_the_shell_is_a_sentence_that_says_how_to_raise_it(
+    number: int, place: str | None, monkeypatch: pytest.MonkeyPatch, capsys: Any, settings: Any
+) -> None:
+    path = f"{settings.BERTH_DATA_DIR}/x" if place == "data" else place
+
+    def fail(_: CommandLine) -> None:
+        raise OSError(number, os.strerror(number), path)
+
+    def refuse(*_: object) -> int:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(sys, "argv", ["manage.py", "say"])
+    monkeypatch.setattr(CommandLine, "execute", fail)
+    monkeypatch.setattr(os, "open", refuse)
+    assert command_line.run() == 1
+    assert capsys.readouterr().err == f"{path or 'A file'} cannot be used ({os.strerror(number)}). {LIMITS[number]}\n"
+
+
+@pytest.mark.parametrize("limit", ["-f 10", "-n 6"])
+def test_a_command_in_a_shell_with_a_small_limit_is_a_sentence(limit: str, tmp_path: Path) -> None:
+    """Every command broke off with a traceback."""
+    done = subprocess.run(
+        ["bash", "-c", f'ulimit {limit}; exec "$@"', "bash", sys.executable, "manage.py", "ensure_admin"],
+        cwd=ROOT, env={"PATH": "/usr/bin:/bin", "BERTH_DATA_DIR": str(tmp_path)}, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.count("\n") == 1
+    assert "Raise this shell's limit on " in done.stderr
