@@ -44,10 +44,15 @@ step() {
     if ((code != 0)) && [[ $code != "${quiet_code:-}" ]]; then
         cat "$log" >&2
         say "$title: failed." >&2
+        has_room "$log" ||
+            say "The reason could not be kept, because the disk of $log is full. Free some space, or set TMPDIR to a directory on another disk, then run this again." >&2
     fi
     rm -f "$log"
     return "$code"
 }
+
+# has_room FILE succeeds if more can be written to the file, which it does.
+has_room() { printf '%8192s' '' 2>/dev/null >>"$1"; }
 
 # end_job PID ends a background job with its children: as by Ctrl-C, and after five seconds in any case.
 end_job() {
@@ -337,7 +342,7 @@ engine_answers() { [[ "$(engine_says)" == ok ]]; }
 wait_for_engine() {
     local deadline=$((SECONDS + 60))
     until engine_answers; do
-        kill -0 "$1" 2>/dev/null || { tail -n 5 "$2" >&2 && fail "The Docker engine ended. Its log is $2."; }
+        kill -0 "$1" 2>/dev/null || { tail -n 5 "$2" >&2 || true; fail "The Docker engine ended. Its log is $2."; }
         ((SECONDS < deadline)) || fail "The Docker engine does not answer after a minute. Its log is $2."
         sleep 0.3
     done

@@ -18,7 +18,8 @@ SHORTEST = 32
 FEWEST_DIFFERENT = 5
 """Different characters of a key that nobody guesses."""
 
-_OURS = ("berth.sqlite3", "*.key")
+_OURS = ("berth.sqlite3", "*.key", "berth.env", "sbom")
+"""Files that only Berth's data directory has. The last two may be there before the first start."""
 
 LONGEST_SHOWN = 200
 """Characters of a path that a message repeats."""

@@ -93,3 +93,18 @@ def test_a_cache_table_that_cannot_be_made_is_reported_as_the_database_reports_i
     monkeypatch.setattr(prepare, "call_command", run)
     with pytest.raises(CommandError, match=r"^The disk of the database is full\. Free some space"):
         call_command("prepare")
+
+
+def test_a_scrambled_digest_of_the_static_files_is_replaced(
+    monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path
+) -> None:
+    """As a power cut may leave it. `make run` and `make upgrade` broke off with a traceback."""
+    settings.BERTH_DATA_DIR, settings.STATIC_ROOT = tmp_path, tmp_path
+    called: list[str] = []
+    monkeypatch.setattr(prepare, "call_command", lambda name, **_: called.append(name))
+    monkeypatch.setattr(prepare, "digest_static_files", lambda: "of this version")
+    (tmp_path / "static.digest").write_bytes(b"\xf5\0" * 32)
+    for _ in range(2):
+        prepare.Command()._collect_static(clear=False)
+    assert called == ["collectstatic"]
+    assert (tmp_path / "static.digest").read_text() == "of this version"

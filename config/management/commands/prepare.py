@@ -62,7 +62,7 @@ class Command(BaseCommand):
         """Keeps the static files of the previous version for its servers. Their names differ."""
         stamp = settings.BERTH_DATA_DIR / "static.digest"
         digest = digest_static_files()
-        if stamp.exists() and stamp.read_text() == digest and settings.STATIC_ROOT.is_dir():
+        if stamp.exists() and stamp.read_bytes() == digest.encode() and settings.STATIC_ROOT.is_dir():
             return
         self.stdout.write("… Collecting static files")
         call_command("collectstatic", interactive=False, clear=clear, verbosity=0)

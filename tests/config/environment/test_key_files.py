@@ -60,7 +60,7 @@ def mode(path: Path) -> int:
 
 
 @pytest.mark.parametrize("open_to", [0o755, 0o777, 0o750, 0o705, 0o711, 0o770])
-@pytest.mark.parametrize("content", [None, "berth.sqlite3", "secret_key.key"])
+@pytest.mark.parametrize("content", [None, "berth.sqlite3", "secret_key.key", "berth.env", "sbom"])
 def test_a_directory_that_existed_is_closed_to_others(tmp_path: Path, open_to: int, content: str | None) -> None:
     directory = tmp_path / "var"
     directory.mkdir()
