@@ -256,6 +256,8 @@ complete_environment() {
     step "Installing the dependencies" .venv/bin/uv sync --quiet --frozen --inexact "${again[@]}" "$@"
     rm .venv/syncing
     describe_environment "$@" >.venv/synced
+    # The owner of the checkout may be the next who updates it.
+    ((EUID != 0)) || chown -hR --reference=. .venv
 }
 
 # is_synced [OPTION]... succeeds if make_environment has run with these options and no package was installed or removed

@@ -13,7 +13,22 @@ from tests.paths import ROOT
 BASH = shutil.which("bash") or "/bin/bash"
 COMMON = ROOT / "config" / "bin" / "common.sh"
 UV = next(line.partition("=")[2] for line in COMMON.read_text().splitlines() if line.startswith("UV_VERSION="))
-TOOLS = ("cat", "chmod", "cut", "flock", "mktemp", "readlink", "rm", "sed", "sha256sum", "sleep", "tail", "touch", "tr")
+TOOLS = (
+    "cat",
+    "chmod",
+    "chown",
+    "cut",
+    "flock",
+    "mktemp",
+    "readlink",
+    "rm",
+    "sed",
+    "sha256sum",
+    "sleep",
+    "tail",
+    "touch",
+    "tr",
+)
 
 PYTHON = """#!/bin/sh
 # Of `manage.py build_images`: a machine without a registry, where mmdebstrap may be installed and may fail.

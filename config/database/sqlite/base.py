@@ -3,7 +3,7 @@
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from django.utils.functional import cached_property
 from config.database.fault_noting import NotesFaults
 from config.database.limits import seconds_left
 from config.database.sqlite.replacement import is_replaced, note_opened, require_same_file
+from config.environment.ownership import give_to_owner
 
 STEPS = 10_000
 """Instructions of SQLite's virtual machine between two looks at the clock: some tenths of a millisecond."""
@@ -29,6 +30,13 @@ def _sync(path: Path, flags: int) -> None:
         os.fsync(opened)
     finally:
         os.close(opened)
+
+
+def _give_new_files(path: Path) -> None:
+    """Gives a database that root has just made to the owner of its folder, who could not use it otherwise."""
+    for ending in ("", "-wal", "-shm"):
+        with suppress(OSError):  # it is not there, or the database is in memory
+            give_to_owner(Path(f"{path}{ending}"), path.parent)
 
 
 class DatabaseFeatures(features.DatabaseFeatures):
@@ -55,7 +63,10 @@ class DatabaseWrapper(NotesFaults, base.DatabaseWrapper):
         self._longest = self._current = float(conn_params["timeout"])
         name = str(conn_params["database"])
         require_same_file(name)
+        is_new = not os.path.exists(name)  # noqa: PTH110 - it need not be a path
         opened = super().get_new_connection(conn_params)
+        if is_new:
+            _give_new_files(Path(name))
         note_opened(name)
         return opened
 

@@ -14,6 +14,7 @@ from accounts.management.commands.ensure_admin import NoAdminError
 from config.backup.marker import require_no_restore
 from config.database.explanations import explain_fault
 from config.database.migration_lock import migration_lock
+from config.environment.ownership import give_to_owner
 from config.management.full_disk import explain_full_disk
 from config.management.start_checks import require_own_instance, require_shared_keys
 from config.serving.port import require_port_of_role
@@ -66,7 +67,10 @@ class Command(BaseCommand):
             return
         self.stdout.write("… Collecting static files")
         call_command("collectstatic", interactive=False, clear=clear, verbosity=0)
+        for path in (settings.STATIC_ROOT, *settings.STATIC_ROOT.rglob("*")):
+            give_to_owner(path, stamp.parent)
         stamp.write_text(digest)
+        give_to_owner(stamp, stamp.parent)
 
 
 def _migrate() -> None:
