@@ -3,6 +3,7 @@
 And the service gets the settings of the shell as they are.
 """
 
+import os
 import shutil
 import signal
 import stat
@@ -131,3 +132,14 @@ def test_a_value_of_several_lines_is_refused(checkout: Path) -> None:
     assert done.returncode != 0
     assert done.stderr.startswith("BERTH_X has several lines")
     assert "etc/berth/environment" not in files(checkout)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives folders away")
+def test_a_checkout_whose_owner_has_no_name_gets_no_unit(checkout: Path) -> None:
+    """The unit named the user UNKNOWN, with whom systemd does not start it. A copy from another machine has such one."""
+    os.chown(checkout, 54_321, 54_321)
+    done = install(checkout)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"The owner of {checkout}, user 54321, has no name here")
+    assert done.stderr.count("\n") == 1
+    assert not (checkout / "system").exists()
