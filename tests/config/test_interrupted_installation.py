@@ -136,7 +136,7 @@ def test_a_value_of_several_lines_is_refused(checkout: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives folders away")
 def test_a_checkout_whose_owner_has_no_name_gets_no_unit(checkout: Path) -> None:
-    """The unit named the user UNKNOWN, with whom systemd does not start it. A copy from another machine has such one."""
+    """The unit named the user UNKNOWN, with whom systemd does not start it."""
     os.chown(checkout, 54_321, 54_321)
     done = install(checkout)
     assert done.returncode == 1
