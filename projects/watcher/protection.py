@@ -2,13 +2,15 @@
 
 import logging
 import time
+from functools import partial
 
 from django.conf import settings
+from django.db import connections
 
 from accounts import clock
 from containers.errors import EngineError
 from containers.get_engine import get_engine
-from containers.processes.side_work import SideWork
+from containers.processes.side_work import SideWork, begin_thread
 from projects.models import Project, Watch
 from projects.rules.permissions import Egress
 from projects.rules.status.lifecycle import UNPROTECTED, Desired
@@ -69,7 +71,7 @@ class Protection:
         if check is None:
             self._again_at, within = time.monotonic() + FIREWALL_EVERY, WITHIN
             self._check = check = SideWork(self._ensure)
-            check.begin()
+            begin_thread(partial(_do_apart, check))
         if not check.wait(within):
             check.do()  # does nothing if a thread has begun it
         return check if check.wait(0.0) else None
@@ -98,6 +100,14 @@ class Protection:
         if why and not self._trouble:
             log.warning("The agents' firewall cannot be checked: %s", why)
         self._trouble = why
+
+
+def _do_apart(check: SideWork[str | None]) -> None:
+    """Checks in a thread of its own, which leaves no connection to the database open."""
+    try:
+        check.do()
+    finally:
+        connections.close_all()
 
 
 class Probe(PeriodicTask):
