@@ -7,9 +7,9 @@ from typing import Any
 from containers.docker_api.answers import read_text
 from containers.docker_api.errors import understand_answer
 
-OLDEST_API, NEWEST_API = "1.41", "1.51"
-"""The first version that Berth can speak (Docker 20.10), and the last one that its tests have spoken (28.5). A newer
-engine is asked in that one, because each newer version may leave out what Berth reads."""
+OLDEST_API, NEWEST_API = "1.41", "1.52"
+"""The first version that Berth can speak (Docker 20.10), and the last one whose changes it knows (29.0). A newer engine
+is asked in that one, because each newer version may leave out what Berth reads."""
 
 _VERSION = re.compile(r"1\.\d{1,3}", re.ASCII)
 
