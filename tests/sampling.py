@@ -42,7 +42,7 @@ ON_THE_SECOND_DATABASE = 4
 EXAMPLES = 20
 """The examples that Hypothesis draws for one run, if a test sets no number."""
 
-LARGE, LARGE_IN_SECURITY = {24: 12, 8: 6, 4: 3, 2: 2}, {24: 3, 8: 2}
+LARGE, LARGE_IN_SECURITY = {24: 16, 8: 8, 4: 4, 2: 2}, {24: 4, 8: 2}
 """One in how many cases of a family is enough for one run, by the number of its cases. The next commit takes others."""
 
 SPARSER, RARER = 2, 4

@@ -90,14 +90,14 @@ def test_a_part_is_run_of_a_large_family_where_both_databases_are_tested() -> No
         (8, 8, "no database", "tests/a.py", False),
         (2, 1, "no database", "tests/a.py", True),
         (3, 2, "no database", "tests/a.py", True),
-        (4, 2, "no database", "tests/a.py", True),
-        (8, 2, "no database", "tests/a.py", True),
-        (23, 4, "no database", "tests/a.py", True),
+        (4, 1, "no database", "tests/a.py", True),
+        (8, 1, "no database", "tests/a.py", True),
+        (23, 3, "no database", "tests/a.py", True),
         (24, 2, "no database", "tests/a.py", True),
         (24, 24, "left whole", "tests/a.py", True),
         (7, 7, "no database", "tests/security/a.py", True),
         (23, 12, "no database", "tests/security/a.py", True),
-        (24, 8, "no database", "tests/security/a.py", True),
+        (24, 6, "no database", "tests/security/a.py", True),
     ):
         items = family(name, None, case=[str(case) for case in range(cases)])
         for item in items:

@@ -60,6 +60,7 @@ def test_a_redis_with_an_endless_answer_is_asked_once_and_then_skipped(serve: Se
     server = serve(NEVER_ENDING[name])
     subject, limiter = uuid4().hex, RateLimiter()
     assert [spend(subject, limiter) for _ in range(8)] == [True] * 5 + [False] * 3
+    wait_until(lambda: server.accepted)  # a busy machine may let the client give up before its turn comes
     assert server.accepted == 1
 
 
