@@ -71,13 +71,22 @@ class ProviderCalls:
             most = MAX_AUDIO if request.call is Call.TRANSCRIPTION else MAX_REQUEST
             size = length_of(request.http, most)
             async with self._memory.borrow(request.entry.project, most if size is None else size) as lease:
-                body = await self._read(request, most)
-                request = request.renewed()
-                parsed = await self._parse(request, body)
+                request, parsed = await self._receive(request, most)
                 if request.call is Call.COUNT:
                     await self._write(request, parsed, parsed.output)
                     return await self._pass_free_call(request, parsed)
                 return await self._reserve(request, parsed, lease)
+
+    async def _receive(self, request: ProviderRequest, most: int) -> tuple[ProviderRequest, ParsedCall]:
+        """Reads and parses it. Only the result keeps the body, because the caller waits for the answer."""
+        try:
+            body = await read_body(request.http, most)
+        except RefusedError:
+            self._rates.received(request.entry, most)
+            raise
+        self._rates.received(request.entry, len(body))
+        request = request.renewed()
+        return request, await self._parse(request, body)
 
     async def _parse(self, request: ProviderRequest, body: bytes) -> ParsedCall:
         """Parses a light request at once, and others in slices, one at a time."""
@@ -168,15 +177,6 @@ class ProviderCalls:
 
     def _watch(self, request: ProviderRequest, parsed: ParsedCall, cost: CallCost, meter: Meter) -> LengthWatch:
         return LengthWatch(meter, self._ledger, self._sightings, request.entry, request.provider.kind, parsed, cost)
-
-    async def _read(self, request: ProviderRequest, most: int) -> bytes:
-        try:
-            body = await read_body(request.http, most)
-        except RefusedError:
-            self._rates.received(request.entry, most)
-            raise
-        self._rates.received(request.entry, len(body))
-        return body
 
     async def _pass_free_call(self, request: ProviderRequest, parsed: ParsedCall | None) -> web.StreamResponse:
         """Passes on a call that costs nothing. `None` stands for a call without a body."""
