@@ -15,7 +15,8 @@ from containers.docker_api.errors import ConflictError, MissingError, understand
 from containers.docker_api.usable_images import look_labels
 from containers.errors import EngineRefusedError
 from containers.firewall.bridge import bridge_name, bridges_with_rules, former_bridge_name, gateway_bridge_name
-from containers.firewall.iptables import can_set_rules, list_chains, remove_rules, rules_for
+from containers.firewall.iptables import can_set_rules, remove_rules, rules_for
+from containers.firewall.jumps import list_chains
 from containers.firewall.rules import BRIDGE_PREFIX, PROGRAMS
 from containers.identity import container_name, installation_id, is_ours
 from containers.outbound.call_limits import time_limit

@@ -1,6 +1,5 @@
 """Installs the egress rules on this host, or returns a sentence that says why that is not possible."""
 
-import time
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -10,15 +9,14 @@ from django.conf import settings
 from containers.firewall.bridge import bridges_to_guard, bridges_with_rules, gateway_bridge_name, is_here
 from containers.firewall.bridge_netfilter import show_packets, shows_packets
 from containers.firewall.gateway_openings import passage_of
+from containers.firewall.jumps import LIMIT, lead_all, list_chains, restore, run, unhook
 from containers.firewall.neighbour_table import make_room
 from containers.firewall.other_kind import clear_other_set
-from containers.firewall.packet_paths import own_rules, parse_chains, without
+from containers.firewall.packet_paths import own_rules, parse_chains
 from containers.firewall.resolvers import need_rules, read_resolvers
-from containers.firewall.rules import CLOSED, PROGRAMS, Hook, RuleSet, first_of_all, leads_to_rules, make_rules
+from containers.firewall.rules import CLOSED, PROGRAMS, RuleSet, leads_to_rules, make_rules
 from containers.programs import ProgramError, find_program, is_root, run_program
 
-_LIMIT = 20.0
-_PAUSES = (0.0, 0.05, 0.2, 0.5)
 _IPV6 = Path("/proc/net/if_inet6")
 _set_here: dict[tuple[str, str], tuple[RuleSet, dict[str, list[str]]]] = {}
 """The rules that this process has set, by program and bridge, and the form in which the kernel lists them."""
@@ -113,14 +111,14 @@ def remove_rules(*bridges: str) -> None:
     another installation's.
     """
     for rules in [rules for bridge in bridges or bridges_with_rules() for rules in rules_for(bridge)]:
-        _unhook(rules.program, CLOSED, rules.opening, "-t", "raw")
+        unhook(rules.program, CLOSED, rules.opening, "-t", "raw")
         for hook in rules.hooks:
             for parent in hook.parents:
-                _unhook(rules.program, parent, hook.rule)
+                unhook(rules.program, parent, hook.rule)
         for command in ("-F", "-X"):
             for chain in reversed(rules.chains):
                 with suppress(ProgramError):
-                    _run(rules.program, command, chain)
+                    run(rules.program, command, chain)
         clear_other_set(rules, run_program)
 
 
@@ -129,13 +127,13 @@ def _apply(rules: RuleSet) -> None:
     right = rules.find_right(list_chains(rules.program), *_set_here.get(rules.key, (rules, {})))
     is_known = rules.key in _set_here and len(right) == len(rules.chains)
     if len(right) < len(rules.chains):
-        _restore(rules.program, rules.as_restore(leaving=right))
-    _set_here[rules.key] = rules, own_rules(_lead_all(rules), rules.chains)
+        restore(rules.program, rules.as_restore(leaving=right))
+    _set_here[rules.key] = rules, own_rules(lead_all(rules), rules.chains)
     show_packets(rules.bridge, rules.program)
     if not is_known:
         clear_other_set(rules, run_program)
     if not _is_open(rules):
-        _run(rules.program, "-t", "raw", "-I", CLOSED, "1", *rules.opening.split())
+        run(rules.program, "-t", "raw", "-I", CLOSED, "1", *rules.opening.split())
 
 
 def are_open() -> bool:
@@ -147,54 +145,5 @@ def are_open() -> bool:
 
 
 def _is_open(rules: RuleSet) -> bool:
-    closed = parse_chains(run_program(rules.program, "-w", "-t", "raw", "-S", seconds=_LIMIT)).get(CLOSED)
+    closed = parse_chains(run_program(rules.program, "-w", "-t", "raw", "-S", seconds=LIMIT)).get(CLOSED)
     return closed is None or rules.opening in closed
-
-
-def _lead_all(rules: RuleSet) -> dict[str, list[str]]:
-    """Leads all hooks to our chains. Tries again: an engine that creates a network briefly removes its own jumps."""
-    for pause in _PAUSES:
-        time.sleep(pause)
-        for hook in rules.hooks:
-            _lead(rules, hook)
-        if leads_to_rules(chains := list_chains(rules.program), rules):
-            return chains
-    raise ProgramError("other rules let packets past those of Berth, and it cannot put its own before them.")
-
-
-def _lead(rules: RuleSet, hook: Hook) -> None:
-    """Ensures that all packets pass from the hook to our chain, with a single jump as early as necessary.
-
-    Docker puts the jump to `DOCKER-USER` first again when it starts, so that ours is best placed there. If nothing
-    leads there any longer, our jump becomes the first rule of the kernel's own chain.
-    """
-    chains = list_chains(rules.program)
-    for parent in hook.parents:
-        if parent in chains and not hook.is_right(chains):
-            count = chains[parent].count(hook.rule)
-            _restore(rules.program, first_of_all(parent, hook.rule, instead_of=count))
-            chains = list_chains(rules.program)
-    if hook.is_led(fewer := without(chains, hook.parents[-1], hook.rule)) and fewer != chains:
-        # Packets that pass through the limits twice would count twice.
-        _unhook(rules.program, hook.parents[-1], hook.rule)
-
-
-def list_chains(program: str) -> dict[str, list[str]]:
-    return parse_chains(run_program(program, "-w", "-S", seconds=_LIMIT))
-
-
-def _restore(program: str, given: str) -> None:
-    run_program(f"{program}-restore", "-w", "--noflush", seconds=_LIMIT, given=given)
-
-
-def _unhook(program: str, parent: str, rule: str, *table: str) -> None:
-    """Removes the rule, which may exist several times, because processes that start together each insert it."""
-    for _ in range(20):
-        try:
-            _run(program, *table, "-D", parent, *rule.split())
-        except ProgramError:
-            return
-
-
-def _run(program: str, *arguments: str) -> None:
-    run_program(program, "-w", *arguments, seconds=_LIMIT)

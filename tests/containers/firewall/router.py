@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import pytest
 
-from containers.firewall import iptables
+from containers.firewall import iptables, jumps
 from containers.firewall.rules import RuleSet, make_rules
 from containers.firewall.script import as_script
 from containers.programs import run_program
@@ -147,6 +147,7 @@ def work_on(router: Router, monkeypatch: pytest.MonkeyPatch) -> None:
         return real(*router.on("router", name, *arguments), seconds=seconds, given=given)
 
     monkeypatch.setattr(iptables, "run_program", on_router)
+    monkeypatch.setattr(jumps, "run_program", on_router)
     monkeypatch.setattr(iptables, "bridges_to_guard", lambda: [router.bridge])
     monkeypatch.setattr(iptables, "is_on_this_host", lambda: True)
     monkeypatch.setattr(iptables, "read_resolvers", list)

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import pytest
 
-from containers.firewall import bridge_netfilter, iptables
+from containers.firewall import bridge_netfilter, iptables, jumps
 from containers.firewall.bridge_netfilter import show_by_script
 from containers.firewall.rules import make_rules
 from containers.firewall.script import as_script
@@ -88,7 +88,7 @@ def host(two_agents: Host, monkeypatch: pytest.MonkeyPatch) -> Host:
             "nsenter", f"--net=/run/netns/{two_agents.name}host", name, *arguments, seconds=seconds, given=given
         )
 
-    for module in (bridge_netfilter, iptables):
+    for module in (bridge_netfilter, iptables, jumps):
         monkeypatch.setattr(module, "run_program", there)
     monkeypatch.setattr(bridge_netfilter, "is_here", lambda _name: True)
     monkeypatch.setattr(

@@ -129,7 +129,7 @@ def test_rules_that_are_set_are_not_written_again(router: Router, monkeypatch: p
     assert iptables.apply_rules() is None
     iptables._set_here.clear()
     written: list[str] = []
-    monkeypatch.setattr(iptables, "_restore", lambda program, _: written.append(program))
+    monkeypatch.setattr(iptables, "restore", lambda program, _: written.append(program))
     assert iptables.apply_rules() is None
     assert written == []
     assert iptables.rules_hold()

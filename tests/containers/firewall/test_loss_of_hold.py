@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from containers.firewall import iptables
+from containers.firewall import iptables, jumps
 from containers.firewall.rules import Hook, RuleSet, leads_to_rules
 from containers.programs import is_root
 from tests.containers.firewall.losses import CLEAN, DOCKER, HARMLESS, KNOCK, LOSSES, PRIVATE, PRIVATE_6
@@ -97,7 +97,7 @@ def test_the_operator_s_script_repairs_it_too(place: Place, way: str) -> None:
     place.lose(LOSSES[way])
     place.router.set_rules()
     [rules, _] = place.router.rules()
-    assert leads_to_rules(iptables.list_chains("iptables"), rules)
+    assert leads_to_rules(jumps.list_chains("iptables"), rules)
     assert PRIVATE not in place.reached()
 
 
@@ -115,9 +115,29 @@ def test_of_several_jumps_to_our_rules_one_is_left(place: Place, by: str) -> Non
         place.router.set_rules()
     assert iptables.rules_hold()
     for rules in place.router.rules():
-        chains = iptables.list_chains(rules.program)
+        chains = jumps.list_chains(rules.program)
         assert [sum(listed.count(hook.rule) for listed in chains.values()) for hook in rules.hooks] == [1, 1]
     assert place.reached() == set()
+
+
+@pytest.mark.docker
+@can_filter
+def test_two_processes_that_lead_to_the_rules_at_once_do_not_fail(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place.lose("for n in 1 2; do $program -w -I {parent} 1 {rule}; done")
+    alone, repeated = jumps.restore, set[str]()
+
+    def restore(program: str, given: str) -> None:
+        if "-D " in given and program not in repeated:
+            repeated.add(program)
+            alone(program, given)  # by the other process
+        alone(program, given)
+
+    monkeypatch.setattr(jumps, "restore", restore)
+    assert iptables.apply_rules() is None
+    assert repeated
+    assert iptables.rules_hold()
 
 
 @pytest.mark.docker
@@ -138,7 +158,7 @@ def test_after_docker_returns_packets_are_counted_once(place: Place) -> None:
     place.run("iptables -w -I FORWARD 1 -j DOCKER-USER")
     assert iptables.apply_rules() is None
     [rules, _] = place.router.rules()
-    chains = iptables.list_chains("iptables")
+    chains = jumps.list_chains("iptables")
     assert chains["FORWARD"].count(rules.hooks[0].rule) == 0
     assert chains["DOCKER-USER"].count(rules.hooks[0].rule) == 1
     assert iptables.rules_hold()
@@ -148,14 +168,14 @@ def test_after_docker_returns_packets_are_counted_once(place: Place) -> None:
 @can_filter
 def test_a_network_created_meanwhile_is_no_obstacle(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """Docker moves the jump to its chain for others to the front again."""
-    real, meanwhile = iptables._lead, ["-D FORWARD -j DOCKER-USER", "-I FORWARD 1 -j DOCKER-USER"]
+    real, meanwhile = jumps._lead, ["-D FORWARD -j DOCKER-USER", "-I FORWARD 1 -j DOCKER-USER"]
 
     def lead(rules: RuleSet, hook: Hook) -> None:
         real(rules, hook)
         if rules.program == "iptables" and hook is rules.hooks[0] and meanwhile:
             place.run(f"iptables -w {meanwhile.pop(0)}")
 
-    monkeypatch.setattr(iptables, "_lead", lead)
+    monkeypatch.setattr(jumps, "_lead", lead)
     assert iptables.apply_rules() is None
     assert meanwhile == []
     assert iptables.rules_hold()

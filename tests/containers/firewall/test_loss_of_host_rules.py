@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from containers.firewall import iptables
+from containers.firewall import iptables, jumps
 from containers.firewall.packet_paths import comes_to
 from containers.programs import is_root
 from tests.child_servers import child_server
@@ -91,7 +91,7 @@ def test_the_operator_s_script_closes_the_host_too(place: Router, way: str) -> N
     lose(place, OF_HOST[way])
     place.set_rules()
     [rules, _] = place.rules()
-    chains = iptables.list_chains("iptables")
+    chains = jumps.list_chains("iptables")
     assert comes_to(chains, rules.hooks[1].chain, hook="INPUT", bridge=place.bridge)
     assert not reaches_host(place)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from django.test import override_settings
 
-from containers.firewall import iptables, other_kind
+from containers.firewall import iptables, jumps, other_kind
 from containers.programs import is_root, run_program
 from tests.containers.firewall.losses import PRIVATE
 from tests.containers.firewall.router import PORT, Router, make_router, work_on
@@ -30,6 +30,7 @@ class Machine:
         self.router, self.kind = router, "nft"
         monkeypatch.setattr(iptables, "_set_here", {})
         monkeypatch.setattr(iptables, "run_program", self.run)
+        monkeypatch.setattr(jumps, "run_program", self.run)
         monkeypatch.setattr(other_kind, "_has_legacy_tables", lambda _program: True)
 
     def run(self, name: str, *arguments: str, seconds: float, given: str | None = None) -> str:

@@ -14,7 +14,7 @@ from containers.docker.gateway import egress
 from containers.docker.networks import probe
 from containers.docker.networks.rules_container import LABEL
 from containers.errors import FirewallMissingError
-from containers.firewall import bridge, iptables
+from containers.firewall import bridge, iptables, jumps
 from containers.firewall.bridge import bridge_name
 from containers.programs import is_root, run_program
 from tests.containers.firewall.iptables_image import make_iptables_image
@@ -78,8 +78,9 @@ def local(machine: Machine, engine: DockerEngine, monkeypatch: pytest.MonkeyPatc
         found = subprocess.run(machine.engine.command("ip", "link", "show", name), capture_output=True, check=False)
         return found.returncode == 0
 
-    for module in (iptables, bridge):
+    for module in (iptables, jumps, bridge):
         monkeypatch.setattr(module, "run_program", run_there)
+    for module in (iptables, bridge):
         monkeypatch.setattr(module, "is_here", is_here)
     return engine
 

@@ -11,7 +11,7 @@ import pytest
 
 from containers.docker.networks import rules_container
 from containers.docker_api.client import Connection
-from containers.firewall import iptables
+from containers.firewall import jumps
 from containers.firewall.rules import leads_to_rules
 from containers.firewall.script import as_script
 from containers.programs import is_root
@@ -88,5 +88,5 @@ def test_rules_are_set_where_there_is_no_ipv6(
     assert host.router.as_agent("knock", addresses=["10.1.2.3"], port=PORT) == {"10.1.2.3": True}
     set_rules(host, tmp_path, monkeypatch)
     assert host.router.as_agent("knock", addresses=["10.1.2.3"], port=PORT) == {"10.1.2.3": False}
-    monkeypatch.setattr(iptables, "run_program", lambda name, *words, **_: host.sh(" ".join([name, *words])))
-    assert leads_to_rules(iptables.list_chains("iptables"), host.router.rules()[0])
+    monkeypatch.setattr(jumps, "run_program", lambda name, *words, **_: host.sh(" ".join([name, *words])))
+    assert leads_to_rules(jumps.list_chains("iptables"), host.router.rules()[0])
