@@ -133,8 +133,8 @@ class DockerEngine(GatewayVerbs, StateVerbs, EventVerbs, ImageVerbs):
             abandon_handover(self._lookup, self._containers, key)
         self._containers.remove_key(key, volumes=volumes, free=lambda: self._disks.give_way(key))
 
-    def inspect(self, key: str, *, briefly: bool = False) -> Observation | None:
-        found = self._lookup.find(key)
+    def inspect(self, key: str, *, briefly: bool = False, of: str = "") -> Observation | None:
+        found = self._lookup.find(key, of=of)
         if found and briefly and not found.observation.is_up:
             return found.observation
         return self._logs.complete(found) if found else None

@@ -13,13 +13,7 @@ from containers.docker_api.errors import MissingError, is_timeout, understand_an
 from containers.errors import ContainerSilentError, EngineRefusedError, EngineUnavailableError, NameTakenError
 from containers.hardening import DATA, SECRETS, data_volume, secrets_volume
 from containers.identity import container_name, former_name, is_ours
-from containers.vocabulary import (
-    GENERATION_LABEL,
-    INSTANCE_LABEL,
-    PROJECT_LABEL,
-    Observation,
-    Volume,
-)
+from containers.vocabulary import GENERATION_LABEL, INSTANCE_LABEL, PROJECT_LABEL, Observation, Volume
 
 SILENT = "The container engine does not say how this container is."
 FOREIGN_STATE = "The agent's state, the volume {}, belongs to another installation."
@@ -83,8 +77,13 @@ class Lookup:
             rows = client.containers(all=True, filters=_filters(labels))
         return read_rows(rows)
 
-    def find(self, key: str) -> Details | None:
-        """Returns our container of this key, or None. If there are several, it is the one that decides the state."""
+    def find(self, key: str, *, of: str = "") -> Details | None:
+        """Returns our container of this key, or None. If there are several, it is the one that decides the state.
+
+        `of`: see `Engine.inspect`.
+        """
+        if of and (known := _if_ours(key, self.read_now(of))):
+            return known
         there = self.list_key(key)
         for listed in there:
             if is_ours(listed.labels) and (details := self.read_now(listed.container_id)):
@@ -109,11 +108,7 @@ class Lookup:
 
     def find_by_name(self, key: str) -> Details | None:
         """Finds our container by its name, because Docker lists a new container only a moment after it exists."""
-        for name in (container_name(key), former_name(key)):
-            details = self.read(name)
-            if details and is_ours(details.observation.labels) and details.observation.key == key:
-                return details
-        return None
+        return _if_ours(key, self.read(container_name(key)))
 
     def list_volumes(self, labels: Mapping[str, str]) -> list[Volume]:
         with self._connection.call() as client:
@@ -170,11 +165,9 @@ class Lookup:
     def find_volumes(self, key: str) -> list[str]:
         """Returns the names of all volumes of this key. Raises `EngineRefusedError` if one of the names is not ours."""
         names = {volume.name for volume in self._volumes_of(key) if is_ours(volume.labels)}
-        bases = (
-            {container_name(key)}
-            if any(name.endswith(DATA) for name in names)
-            else {container_name(key), former_name(key)}
-        )
+        bases = {container_name(key)}
+        if not any(name.endswith(DATA) for name in names):
+            bases.add(former_name(key))
         own = {f"{base}{suffix}" for base in bases for suffix in (SECRETS, DATA)}
         for volume in filter(None, map(self.find_volume, sorted(own - names))):
             if not is_ours(volume.labels):
@@ -190,6 +183,12 @@ class Lookup:
         if not is_ours(found.labels):
             raise EngineRefusedError(FOREIGN_VOLUME.format(volume))
         return generation is None or found.labels.get(GENERATION_LABEL) == str(generation)
+
+
+def _if_ours(key: str, details: Details | None) -> Details | None:
+    """Returns the container if it is ours and has this key."""
+    seen = details.observation if details else None
+    return details if seen and is_ours(seen.labels) and seen.key == key else None
 
 
 def _filters(labels: Mapping[str, str]) -> dict[str, list[str]]:

@@ -5,9 +5,10 @@ Both are remembered by the image's id, because an image never changes.
 """
 
 import tarfile
+import threading
 import time
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
@@ -35,6 +36,9 @@ SAME_FOR = 30.0
 
 LEFT_BEHIND = timedelta(minutes=10)
 """The age from which such a container was left behind by a killed process."""
+
+OTHER_LOOK_WITHIN = 2.0
+"""Seconds to wait for another thread that looks into an image. It takes a quarter of a second."""
 
 LINK_TO_ITSELF = "too many links"
 """What an engine says of a link that leads to itself."""
@@ -69,6 +73,7 @@ class UsableImages:
         self._connection = connection
         self._declared: dict[str, tuple[_Declared, float]] = {}
         self._faults: dict[str, str] = {}
+        self._look = threading.Lock()
 
     def note(self, image: str) -> str:
         """Asks the engine for the image. Returns its id, or an empty text if there is none."""
@@ -110,8 +115,21 @@ class UsableImages:
     def _find_fault_in_files(self, image: UsableImage) -> str:
         fault = self._faults.get(image.image_id)
         if fault is None:
-            fault = self._faults[image.image_id] = self._look_into(image)
+            with self._looking_alone():
+                fault = self._faults.get(image.image_id)  # another thread may have looked meanwhile
+                if fault is None:
+                    fault = self._faults[image.image_id] = self._look_into(image)
         return fault
+
+    @contextmanager
+    def _looking_alone(self) -> Iterator[None]:
+        """Lets many agents that start together share one look. Waits only briefly, because the engine may hang."""
+        is_alone = self._look.acquire(timeout=OTHER_LOOK_WITHIN)
+        try:
+            yield
+        finally:
+            if is_alone:
+                self._look.release()
 
     def _look_into(self, image: UsableImage) -> str:
         self.remove_left_behind()

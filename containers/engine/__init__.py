@@ -131,11 +131,12 @@ class Engine(
         Does nothing if it is missing, and leaves containers and volumes that are not ours alone.
         """
 
-    def inspect(self, key: str, *, briefly: bool = False) -> Observation | None:
+    def inspect(self, key: str, *, briefly: bool = False, of: str = "") -> Observation | None:
         """Returns the container with every field exact, or None if the engine answered that there is none for this key.
 
-        `briefly` leaves out the last report of a container that is not up, which saves a call. Raises
-        `ContainerSilentError` if the engine answers for other containers but not for this one.
+        `briefly` leaves out the last report of a container that is not up, and `of`, the id of the only container with
+        this key if the caller knows it, the look-up: each saves a call. Raises `ContainerSilentError` if the engine
+        answers for other containers but not for this one.
         """
 
     def realign(self, key: str) -> list[str]:

@@ -115,7 +115,7 @@ class SwarmEngine(GatewayVerbs, StateVerbs, ImageVerbs):
         """Stops the service. `timeout` only limits the wait: the agent has the time that its service defines."""
         return self._verbs.stop_key(key, timeout=timeout, leave_lost=for_good)
 
-    def inspect(self, key: str, *, briefly: bool = False) -> Observation | None:
+    def inspect(self, key: str, *, briefly: bool = False, of: str = "") -> Observation | None:
         return self._looks.inspect(key, briefly=briefly)
 
     def look_up(self, container_id: str) -> Observation | None:

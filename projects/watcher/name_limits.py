@@ -5,6 +5,7 @@ A started agent gets its limit just after the engine's start event, or at the ne
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterable
 
 from django.db import DatabaseError, close_old_connections, connections
@@ -24,6 +25,10 @@ EVERY = 5.0
 AFTER_START = 0.1
 """Seconds from the start of an agent to its limit. The command that starts it needs the processors to record that."""
 
+ENDED_FOR = 10.0
+"""Seconds for which an agent that has ended is not asked for, unless it is heard to start. A busy engine lists it as
+running for a while."""
+
 STEP = 120.0
 """Seconds for one check, which begins nothing after 30."""
 
@@ -40,6 +45,7 @@ class NameLimits(LastingThread):
         self._pulse = pulse or Pulse()
         self._running: frozenset[str] = frozenset()
         self._started: set[str] = set()
+        self._ended_at: dict[str, float] = {}
         self._warning: str | None = None
         self._waits = False
         self._wake = threading.Event()
@@ -55,8 +61,11 @@ class NameLimits(LastingThread):
 
     def hear(self, event: EngineEvent) -> None:
         if event.action == "start":
+            self._ended_at.pop(event.container_id, None)
             self._started.add(event.container_id)
             self._wake.set()
+        elif event.action == "die":
+            self._ended_at[event.container_id] = time.monotonic()
 
     def _run(self) -> None:
         while not self._stopped.is_set():
@@ -68,9 +77,17 @@ class NameLimits(LastingThread):
             started, self._started = self._started, set()
             try:
                 with self._pulse.work(within=STEP, name="limits of names"):
-                    self._try(self._running | started)
+                    self._try(self._choose(started))
             except Exception:
                 log.exception("The check of the limits on name look-ups failed; the next one tries again.")
+
+    def _choose(self, started: set[str]) -> frozenset[str]:
+        """Returns the containers that should have a limit, without those that have just ended."""
+        since = time.monotonic() - ENDED_FOR
+        for container_id, at in list(self._ended_at.items()):
+            if at < since:
+                self._ended_at.pop(container_id, None)
+        return (self._running | started) - self._ended_at.keys()
 
     def _try(self, containers: frozenset[str]) -> None:
         try:

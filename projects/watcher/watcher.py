@@ -1,8 +1,7 @@
 """The watcher's loop: every two seconds it reconciles and beats, and it inspects containers at once after an event.
 
-Events of the engine only make it prompt. The rows are right because every round asks for the engine's list: an event
-that is missed or comes too early costs at most two seconds. Rounds start from the containers; once a minute one goes
-through all rows.
+Events of the engine only make it prompt. The rows are right because every round asks for the engine's list: a missed
+event costs at most two seconds. Rounds start from the containers; once a minute one goes through all rows.
 """
 
 import logging
@@ -92,7 +91,7 @@ class Watcher:
             began = time.monotonic()
             self._confine(self._look)
             rest = time.monotonic() + min(REST, LOOK_EVERY)
-            self._wait(until=rest if self._may_look and self._changed.has_put_off else max(began + LOOK_EVERY, rest))
+            self._wait(rest if self._may_look and self._changed.has_put_off else max(began + LOOK_EVERY, rest), rest)
         self._listener.stop()
         self._pulse.end()  # the parent process now only waits for the end, as long as for a server
         self._background.stop()
@@ -115,13 +114,14 @@ class Watcher:
         except Exception:
             log.exception("The watcher's round failed; the next one tries again.")
 
-    def _wait(self, *, until: float) -> None:
-        """Waits until the next round is due. Meanwhile inspects containers after events."""
+    def _wait(self, until: float, rest: float) -> None:
+        """Waits until the next round is due; after `rest`, many changes bring it forward. Inspects after few events."""
         while not self._stopped.is_set() and (left := until - time.monotonic()) > 0:
             self._pulse.expect(IDLE)
             if self._changed.wait(left) and not self._stopped.is_set():
-                if not self._may_look or len(self._changed) > AT_ONCE:
-                    return  # for many containers, one list is better than many inspections
+                if not self._may_look or len(self._changed) > AT_ONCE:  # one list is better than many inspections
+                    self._stopped.wait(max(0.0, rest - time.monotonic()))
+                    return
                 self._confine(self._look_at_changed)
                 self._stopped.wait(SETTLE)
 
@@ -151,8 +151,8 @@ class Watcher:
         if not narrow:
             self._compare_again_at = time.monotonic() + COMPARE_EVERY
         self._pulse.expect(STEP)
-        self._reports.follow(result.running)
-        self._name_limits.follow(result.running)
+        for each in (self._reports, self._prompt, self._name_limits):
+            each.follow(result.running)
         if result.unwritten or self._pulse.has_hung():
             self._vouching.doubt()
         else:
@@ -180,8 +180,8 @@ class Watcher:
     def _follow_nothing(self) -> None:
         """Stops following agents while another watcher leads. If this one leads again, it first reads all rows."""
         self._spot_checks.correct([])
-        self._reports.follow({})
-        self._name_limits.follow(())
+        for each in (self._reports, self._prompt, self._name_limits):
+            each.follow({})
         self._compare_again_at = 0.0
 
     def _miss(self, *, is_broken: bool) -> None:

@@ -123,6 +123,26 @@ def test_the_agent_reports_that_it_runs_and_that_it_stopped(under_test: EngineUn
     assert stopped.state == "stopped"
 
 
+@pytest.mark.parametrize("of", ["its id", "another's id", "a former id"])
+def test_an_inspection_that_knows_an_id_finds_the_same(under_test: EngineUnderTest, of: str) -> None:
+    key, other = under_test.key, f"{under_test.key}-2"
+    deploy(under_test)
+    deploy(under_test, key=other)
+    ids = {"its id": key, "another's id": other}
+    known = under_test.engine.inspect(ids.get(of, key))
+    assert known is not None
+    if of == "a former id":
+        under_test.engine.remove(key)
+        deploy(under_test, generation=2)
+    expected = under_test.engine.inspect(key)
+    assert expected is not None
+    found = under_test.engine.inspect(key, of=known.container_id)
+    assert found is not None
+    assert (found.container_id, found.state) == (expected.container_id, expected.state)
+    under_test.engine.remove(key)
+    assert under_test.engine.inspect(key, of=known.container_id) is None
+
+
 def test_looking_at_one_container_equals_an_inspection_without_reports(under_test: EngineUnderTest) -> None:
     under_test.deploy_healthy()
     seen = inspect(under_test)

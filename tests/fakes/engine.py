@@ -109,7 +109,7 @@ class MemoryEngine(RunsMemoryGateway):
                 self._drop_volumes(self._volumes_of(key))
         self._answer("remove")
 
-    def inspect(self, key: str, *, briefly: bool = False) -> Observation | None:
+    def inspect(self, key: str, *, briefly: bool = False, of: str = "") -> Observation | None:
         self._enter("inspect", key)
         with self._changed:
             container = self._find(key)

@@ -36,8 +36,8 @@ restart a container sends it after the start."""
 class End:
     """The last end of a container. `began_at` is None if no start event was received.
 
-    `is_present`: there was no start event since, so the container is down. `started_at` is when the next run began, if
-    it has only just begun.
+    `is_present`: there was no start event since, so the container is down. `is_removed`: the engine has removed it.
+    `started_at` is when the next run began, if it has only just begun.
     """
 
     began_at: datetime | None
@@ -45,6 +45,7 @@ class End:
     exit_code: int | None
     oom_killed: bool
     is_present: bool = False
+    is_removed: bool = False
     started_at: datetime | None = None
 
     @property
@@ -123,9 +124,6 @@ class RunEnds:
         if not event.container_id:
             return
         with self._lock:
-            if event.action == "destroy":
-                self._heard.pop(event.container_id, None)
-                return
             heard = self._heard.setdefault(event.container_id, _Heard(key=event.key))
             self._heard.move_to_end(event.container_id)
             while len(self._heard) > MOST:
@@ -151,6 +149,9 @@ def _take(heard: _Heard, event: EngineEvent) -> None:
             heard.end = End(began_at=began_at, at=event.at, exit_code=event.exit_code, oom_killed=oom_killed)
             heard.ran_out_of_memory, heard.late_news_at = False, None
             heard.down_since, heard.up_since = time.monotonic(), None
+        case "destroy":
+            heard.down_since = heard.up_since = None
+            heard.end = replace(heard.end, is_removed=True) if heard.end else None
 
 
 def _is_late(heard: _Heard, end: End, event: EngineEvent) -> bool:

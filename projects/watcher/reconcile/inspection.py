@@ -2,7 +2,7 @@
 
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -38,15 +38,16 @@ Instead = Callable[[str], Answer | None]
 
 
 @contextmanager
-def inspecting(keys: Collection[str], *, until: float, instead: Instead) -> Iterator[Iterator[tuple[str, Answer]]]:
-    """Yields each key with its answer, in the order in which the engine answers.
+def inspecting(keys: Mapping[str, str], *, until: float, instead: Instead) -> Iterator[Iterator[tuple[str, Answer]]]:
+    """Yields each key with its answer, in the order in which the engine answers. `keys` has the ids of the containers,
+    or empty strings: see `Engine.inspect`.
 
     From `until` (on the monotonic clock) on, it waits only for keys without a substitute. If no thread begins, the
     caller's thread asks for one after the other.
     """
     futures: dict[Future[Observation | None], str] = {Future(): key for key in keys}
-    if len(keys) < WORTH_THREADS or not _begin_threads(futures):
-        yield ((key, partial(inspect, key)) for key in keys)
+    if len(keys) < WORTH_THREADS or not _begin_threads(futures, keys):
+        yield ((key, partial(inspect, key, of=of)) for key, of in keys.items())
         return
     try:
         yield _as_answered(futures, until=until, instead=instead)
@@ -55,7 +56,7 @@ def inspecting(keys: Collection[str], *, until: float, instead: Instead) -> Iter
             future.cancel()
 
 
-def _begin_threads(futures: Mapping[Future[Observation | None], str]) -> bool:
+def _begin_threads(futures: Mapping[Future[Observation | None], str], ids: Mapping[str, str]) -> bool:
     """Starts threads that work through the keys. Returns whether at least one has begun."""
     left = deque(futures.items())
 
@@ -63,7 +64,8 @@ def _begin_threads(futures: Mapping[Future[Observation | None], str]) -> bool:
         try:
             while left:
                 with suppress(IndexError):  # another thread was quicker
-                    _inspect_for(*left.popleft())
+                    future, key = left.popleft()
+                    _inspect_for(future, key, of=ids[key])
         finally:
             connection.close()
 
@@ -73,11 +75,11 @@ def _begin_threads(futures: Mapping[Future[Observation | None], str]) -> bool:
     return begun > 0
 
 
-def _inspect_for(future: Future[Observation | None], key: str) -> None:
+def _inspect_for(future: Future[Observation | None], key: str, *, of: str) -> None:
     if not future.set_running_or_notify_cancel():
         return
     try:
-        future.set_result(inspect(key))
+        future.set_result(inspect(key, of=of))
     except BaseException as error:  # noqa: BLE001 - raised again when the caller asks for the result
         future.set_exception(error)
 
@@ -105,6 +107,7 @@ def _never_answered() -> Observation | None:
     raise EngineUnavailableError("The engine did not answer in time.")
 
 
-def inspect(key: str, *, within: float = WITHIN) -> Observation | None:
+def inspect(key: str, *, of: str = "", within: float = WITHIN) -> Observation | None:
+    """`of`: see `Engine.inspect`."""
     with get_engine().deadline(within):
-        return get_engine().inspect(key)
+        return get_engine().inspect(key, of=of)

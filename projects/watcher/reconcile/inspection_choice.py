@@ -46,7 +46,9 @@ def with_answers(
     candidates: dict[str, Project] = {}
     for project in projects:
         group = groups.get(project.pk, ())
-        if has_to_be_inspected(project, group, find_end, is_changed=project.container_key in changed_keys):
+        if project.pk in groups and not group and _is_removed(project, find_end):
+            yield project, group, None
+        elif has_to_be_inspected(project, group, find_end, is_changed=project.container_key in changed_keys):
             candidates[project.container_key] = project
         else:
             yield project, group, _told_by_list(project, group, result, find_end) if time.monotonic() >= until else None
@@ -54,6 +56,12 @@ def with_answers(
     until = max(until, time.monotonic() + CRASHES_WITHIN / 2)
     for key, answer in _ask(candidates, groups, result, find_end, until=until):
         yield candidates[key], groups.get(candidates[key].pk, ()), answer
+
+
+def _is_removed(project: Project, find_end: FindEnd) -> bool:
+    """Returns whether the engine was heard to remove the container that the row has."""
+    end = find_end(project.container_id)
+    return end is not None and end.is_removed
 
 
 def _ask(
@@ -79,11 +87,17 @@ def _ask(
     for key in candidates.keys() - set(inspected):
         yield key, put_off(key)
     left = DESCRIBED_AT_LEAST
-    with inspecting(inspected, until=until, instead=put_off) as answers:
+    ids = {key: _only_id(groups.get(candidates[key].pk, ())) for key in inspected}
+    with inspecting(ids, until=until, instead=put_off) as answers:
         for key, answer in answers:
             left -= time.monotonic() >= until
             is_late = left < 0
             yield key, (put_off(key) or partial(_without_crash, candidates[key], answer, result)) if is_late else answer
+
+
+def _only_id(group: Sequence[Observation]) -> str:
+    """Returns the id of the only listed container, or an empty string."""
+    return group[0].container_id if len(group) == 1 else ""
 
 
 def _choose(candidates: Mapping[str, Project], known: Mapping[str, Observation | None], find_end: FindEnd) -> list[str]:

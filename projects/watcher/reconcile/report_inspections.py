@@ -5,6 +5,7 @@ recorded without it, because the engine answers quickly about a container with w
 """
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from threading import BoundedSemaphore
@@ -56,6 +57,12 @@ class ReportInspections(LastingThread):
         self._reported = ChangedKeys()
         self._repeats = RepeatedInspections(self._reported.wake.set)
         self._places = BoundedSemaphore(AT_ONCE)
+        self._running: Mapping[str, str] = {}
+
+    def follow(self, running: Mapping[str, str]) -> None:
+        """Sets the keys of all running agents, by container id."""
+        count = Counter(running.values())
+        self._running = {key: container_id for container_id, key in running.items() if count[key] == 1}
 
     def look_at(self, key: str) -> None:
         """Schedules an inspection. Returns at once."""
@@ -109,7 +116,7 @@ class ReportInspections(LastingThread):
         self._beat.expect(STEP)
         at = clock.now()
         unanswered: set[str] = set()
-        look = partial(_look, unanswered=unanswered)
+        look = partial(_look, running=self._running, unanswered=unanswered)
         answers = do_side_by_side(look, running, places=self._places, most=AT_ONCE - 1, within=ALL_WITHIN)
         self._repeats.add(unanswered)
         return self._record({key: Answer(seen=seen, at=at) for key, seen in zip(running, answers, strict=True)})
@@ -143,10 +150,10 @@ class ReportInspections(LastingThread):
         return done
 
 
-def _look(key: str, *, unanswered: set[str]) -> Observation | None:
+def _look(key: str, *, running: Mapping[str, str], unanswered: set[str]) -> Observation | None:
     """Inspects a container. Also returns None if the engine, or the log with the report, does not answer in time."""
     try:
-        seen = inspect(key, within=WITHIN)
+        seen = inspect(key, of=running.get(key, ""), within=WITHIN)
     except EngineError:
         seen = None
         unanswered.add(key)

@@ -111,5 +111,12 @@ def test_the_remembered_ends_are_limited() -> None:
         ends.note(EngineEvent(key="k", action="die", at=NOW, container_id=str(number), exit_code=1))
     assert ends.find("0") is None
     assert ends.find(str(MOST + 9)) is not None
-    ends.note(EngineEvent(key="k", action="destroy", at=NOW, container_id=str(MOST + 9)))
-    assert ends.find(str(MOST + 9)) is None
+
+
+def test_a_removed_container_is_no_longer_down() -> None:
+    ends = heard(event("die", 1, exit_code=1), event("destroy", 2))
+    end = ends.find("c")
+    assert end is not None
+    assert (end.is_removed, end.is_present, end.exit_code) == (True, False, 1)
+    assert ends.keys_of_ended() == set()
+    assert heard(event("destroy", 2)).find("c") is None

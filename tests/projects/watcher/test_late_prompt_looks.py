@@ -55,8 +55,8 @@ def test_an_inspection_whose_log_was_too_slow_is_repeated_too(
     """The agent has printed a report, which is not in the answer."""
     real, slow = inspection.inspect, [True, True]
 
-    def inspect(key: str, *, within: float) -> Observation | None:
-        seen = real(key, within=60)
+    def inspect(key: str, *, of: str = "", within: float) -> Observation | None:
+        seen = real(key, of=of, within=60)
         return replace(seen, has_slow_log=slow.pop(), report=None, health=Health.HEALTHY) if seen and slow else seen
 
     monkeypatch.setattr(report_inspections, "inspect", inspect)
@@ -139,7 +139,7 @@ def test_agents_that_end_while_others_are_inspected_are_not_asked_about(
     monkeypatch.setattr(report_inspections, "AT_ONCE", 1)
     first, *rest = sorted((victim, *others), key=lambda each: each.container_key)
 
-    def crash_others(key: str, *, unanswered: set[str]) -> None:
+    def crash_others(key: str, *, unanswered: set[str], **_running: object) -> None:
         for each in rest:
             engine.crash(each.container_name)
         listen()

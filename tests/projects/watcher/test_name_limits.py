@@ -9,8 +9,10 @@ from django.db import DatabaseError
 from django.test import Client
 from django.urls import reverse
 
+from accounts import clock
 from accounts.models import User
 from containers.errors import EngineUnavailableError
+from containers.vocabulary import EngineEvent
 from projects.models import Project, Watch
 from projects.watcher import name_limits
 from projects.watcher import watcher as loop
@@ -53,6 +55,23 @@ def test_starting_containers_get_their_names_with_their_event(
     wait_until(lambda: Watch.objects.exclude(holder="").exists(), within=60)
     project = deploy()
     wait_until(lambda: is_limited(engine, project), within=60)
+
+
+def test_agents_that_have_just_ended_are_not_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy engine lists them as running for a while. One that starts again is asked for at once."""
+    limits = name_limits.NameLimits(lambda: True)
+
+    def hear(action: str) -> None:
+        limits.hear(EngineEvent(key="k", action=action, at=clock.now(), container_id="1"))
+
+    hear("die")
+    limits.follow({"1", "2"})
+    assert limits._choose({"3"}) == {"2", "3"}
+    hear("start")
+    assert limits._choose({"1"}) == {"1", "2"}
+    hear("die")
+    monkeypatch.setattr(name_limits, "ENDED_FOR", -1.0)
+    assert limits._choose(set()) == {"1", "2"}
 
 
 def test_only_the_leading_watcher_sets_names(engine: MemoryEngine) -> None:

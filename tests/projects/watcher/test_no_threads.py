@@ -100,7 +100,7 @@ def test_containers_are_inspected(
     monkeypatch.setattr(inspection, "BEGIN_WITHIN", 0.01)
     found: dict[str, Observation | None] = {}
     keys = [each.container_key for each in (victim, *others)]
-    with inspecting(keys, until=time.monotonic(), instead=lambda _: None) as answers:
+    with inspecting(dict.fromkeys(keys, ""), until=time.monotonic(), instead=lambda _: None) as answers:
         found.update((key, answer()) for key, answer in answers)
     assert sorted(found) == sorted(keys)
     assert all(found.values())

@@ -8,6 +8,7 @@ from django.db import DatabaseError
 from rest_framework.test import APIClient
 
 from containers.errors import ContainerSilentError, EngineError, EngineUnavailableError
+from containers.vocabulary import Observation
 from projects.models import Event, Project
 from projects.models.event import SYSTEM
 from projects.watcher import reports
@@ -40,6 +41,24 @@ def test_a_report_is_recorded_in_the_row(
     assert [status_of(each) for each in (victim, *others)] == ["degraded", "degraded", "running"]
     assert left == []
     assert {key for verb, key in engine.calls if verb == "inspect"} == {victim.container_key, others[0].container_key}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("copies", [0, 1, 2])
+def test_the_only_container_of_an_agent_is_inspected_by_its_id(
+    looks: ReportInspections, victim: Project, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch, copies: int
+) -> None:
+    real, ids = engine.inspect, list[str]()
+
+    def inspect(key: str, *, of: str = "") -> Observation | None:
+        ids.append(of)
+        return real(key, of=of)
+
+    monkeypatch.setattr(engine, "inspect", inspect)
+    looks.follow(dict.fromkeys([victim.container_id, "copy"][:copies], victim.container_key))
+    report(looks, engine, victim)
+    assert ids == [victim.container_id if copies == 1 else ""]
+    assert status_of(victim) == "degraded"
 
 
 @pytest.mark.django_db
