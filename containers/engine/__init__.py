@@ -135,7 +135,7 @@ class Engine(
         """Returns the container with every field exact, or None if the engine answered that there is none for this key.
 
         `briefly` leaves out the last report of a container that is not up, and `of`, the id of the only container with
-        this key if the caller knows it, the look-up: each saves a call. Raises `ContainerSilentError` if the engine
+        this key if the caller knows it, the look-up: each can save a call. Raises `ContainerSilentError` if the engine
         answers for other containers but not for this one.
         """
 

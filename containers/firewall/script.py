@@ -75,22 +75,25 @@ def _lead_by_script(program: str, hook: Hook) -> list[str]:
     """Returns lines that put one jump to our chain first, in Docker's chain for users if packets reach that first.
 
     Rules of other interfaces may stand before it. Otherwise networks would change places each time, and with
-    `iptables-legacy` every change of the table makes all rules forget what they have counted.
+    `iptables-legacy` every change of the table makes all rules forget what they have counted. Another process may
+    change the jumps meanwhile, so there are four attempts.
     """
     command = f"{program} -w"
     *preferred, last = hook.parents
     lines = [f"program={program} bridge={hook.bridge} parent={last}"]
     lines += [f'! leads {last} "-j {parent}" || parent={parent}' for parent in preferred]
     lines += [
-        f'count=$({command} -S "$parent" | grep -cxF -e "-A $parent {hook.rule}" || :)',
-        f'if [ "$count" != 1 ] || ! leads "$parent" "{hook.rule}"; then',
-        "    {",
+        "for attempt in 1 2 3 4; do",
+        f'    count=$({command} -S "$parent" | grep -cxF -e "-A $parent {hook.rule}" || :)',
+        f'    if [ "$count" = 1 ] && leads "$parent" "{hook.rule}"; then break; fi',
+        "    if {",
         '        echo "*filter"',
         f'        for n in 1 2 3 4 5 6 7 8 9; do [ $n -gt "$count" ] || echo "-D $parent {hook.rule}"; done',
         f'        echo "-I $parent 1 {hook.rule}"',
         "        echo COMMIT",
-        f"    }} | {program}-restore -w --noflush",
-        "fi",
+        f"    }} | {program}-restore -w --noflush; then break; fi",
+        "    [ $attempt -lt 4 ]",
+        "done",
     ]
     lines += [f'[ "$parent" = {last} ] || {_delete_all(f"{command} -D {last} {hook.rule}")}'] * bool(preferred)
     return lines
